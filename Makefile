@@ -1,0 +1,87 @@
+# Remindi's development commands. `make` alone lists them.
+#
+# State of `make serve` lives in .remindi/ (git-ignored), apart from the .env that compose reads.
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+
+VENV := .venv
+BIN := $(VENV)/bin
+PYTHON ?= python3
+STATE := .remindi
+UV_VERSION := 0.13.*
+LOCK_TOOL := $(VENV)/lock-tool
+
+.PHONY: help
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; do \
+		printf '  make %-9s %s\n' "$$name" "$$text"; done
+
+# ------------------------------------------------------------------ running
+
+.PHONY: install
+install: $(VENV)/.installed ## build .venv from the locked requirements (instant when nothing changed)
+
+# The stamp is older than the lock whenever the lock changed: pip then brings the venv up to date in place.
+$(VENV)/.installed: requirements-dev.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+		echo "Remindi needs Python 3.11 or newer, and '$(PYTHON)' is not that." >&2; \
+		echo "Install it, or name it: make install PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { \
+		echo "'$(PYTHON) -m venv' failed. On Debian and Ubuntu the package python3-venv is needed." >&2; \
+		rm -rf $(VENV); exit 1; }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+.PHONY: serve
+serve: install ## start a service on 127.0.0.1:8000 (makes .remindi/ the first time)
+	@test -f $(STATE)/remindi.env || $(BIN)/remindi init --dir $(STATE)
+	@exec $(BIN)/remindi serve --env-file $(STATE)/remindi.env
+
+# ----------------------------------------------------------------- checking
+
+.PHONY: test
+test: install ## run the tests that take seconds
+	$(BIN)/python -m pytest
+
+.PHONY: check
+check: install ## format, lint, types, layers, locks, generated schema, documentation
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m tools.lockcheck
+	$(BIN)/remindi schema --check
+	$(BIN)/python -m pytest -m docs
+
+.PHONY: interop
+interop: install ## run real MCP clients against the real process (needs node and npm)
+	$(BIN)/python -m pytest -m interop
+
+.PHONY: bench
+bench: install ## measure (figures and method: bench/README.md)
+	$(BIN)/python -m bench
+
+# ------------------------------------------------------------------- making
+
+.PHONY: schema
+schema: install ## write the generated contracts in schema/
+	$(BIN)/remindi schema --write
+
+# The lock names no host: hashes say what is installed, the machine's pip configuration says from where.
+.PHONY: lock
+lock: $(LOCK_TOOL)/bin/uv ## resolve the requirements files anew (keeps versions that still fit)
+	$(LOCK_TOOL)/bin/uv pip compile --quiet $(LOCK_FLAGS) pyproject.toml -o requirements.txt
+	$(LOCK_TOOL)/bin/uv pip compile --quiet $(LOCK_FLAGS) --group dev -c requirements.txt pyproject.toml -o requirements-dev.txt
+
+LOCK_FLAGS = --generate-hashes --no-emit-index-url --no-emit-find-links --universal --python-version 3.11 \
+	--custom-compile-command "make lock" $(LOCK_ARGS)
+
+$(LOCK_TOOL)/bin/uv:
+	$(PYTHON) -m venv $(LOCK_TOOL)
+	$(LOCK_TOOL)/bin/python -m pip install --quiet --disable-pip-version-check 'uv==$(UV_VERSION)'
+
+.PHONY: clean
+clean: ## remove what the other targets made, but not the state in .remindi/
+	rm -rf $(VENV) .interop build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

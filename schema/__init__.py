@@ -1,0 +1,1 @@
+"""Database migrations and generated contracts. Data only, read with importlib.resources."""
