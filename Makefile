@@ -56,8 +56,15 @@ check: install ## format, lint, types, layers, locks, generated schema, document
 	$(BIN)/python -m pytest -m docs
 
 .PHONY: interop
-interop: install ## run real MCP clients against the real process (needs node and npm)
+interop: install .interop/.installed ## run real MCP clients against the real process (needs npm)
 	$(BIN)/python -m pytest -m interop
+
+# The clients bring the Node.js they need; the machine's own one only runs npm.
+.interop/.installed: tests/interop/node/package.json tests/interop/node/package-lock.json tests/interop/node/.npmrc
+	@mkdir -p .interop
+	cp $^ .interop/
+	cd .interop && npm ci
+	@touch $@
 
 .PHONY: bench
 bench: install ## measure (figures and method: bench/README.md)
@@ -74,6 +81,7 @@ schema: install ## write the generated contracts in schema/
 lock: $(LOCK_TOOL)/bin/uv ## resolve the requirements files anew (keeps versions that still fit)
 	$(LOCK_TOOL)/bin/uv pip compile --quiet $(LOCK_FLAGS) pyproject.toml -o requirements.txt
 	$(LOCK_TOOL)/bin/uv pip compile --quiet $(LOCK_FLAGS) --group dev -c requirements.txt pyproject.toml -o requirements-dev.txt
+	$(PYTHON) -m tools.nodelock
 
 LOCK_FLAGS = --generate-hashes --no-emit-index-url --no-emit-find-links --universal --python-version 3.11 \
 	--custom-compile-command "make lock" $(LOCK_ARGS)

@@ -4,6 +4,7 @@ Checked: every dependency is locked in a version that fits, every locked package
 development lock contains the runtime lock version for version, and no committed lock file holds an address.
 """
 
+import json
 import sys
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
@@ -62,6 +63,10 @@ def faults(root: Path) -> Iterator[str]:
     for package, versions in pins["requirements.txt"].items():
         if pins["requirements-dev.txt"].get(package) != versions:
             yield f"requirements-dev.txt: {package} differs from requirements.txt"
+
+    for path, entry in json.loads((root / NODE_LOCK).read_text())["packages"].items():
+        if path and "integrity" not in entry:
+            yield f"{NODE_LOCK}: {path} has no hash"
 
     for name in ("requirements.txt", "requirements-dev.txt", NODE_LOCK):
         if "://" in (root / name).read_text():
