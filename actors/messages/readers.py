@@ -1,0 +1,97 @@
+"""What the reader is asked. It sees everything whose reply has gone out and never writes."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from actors.messages import Request
+from actors.messages.control import Control, SettingRow
+from remindi.answers import CheckPage, HistoryPage, ListPage
+from remindi.errors import Refusal
+from remindi.items import ItemRecord
+from remindi.requests import CheckQuery, HistoryQuery, ListQuery
+from remindi.triggers import Condition
+
+
+class ProbeTarget(NamedTuple):
+    """A scheduled condition item whose next probe is due."""
+
+    key: int
+    version: int
+    condition: Condition
+    next_evaluation_at: int
+
+
+class DueCondition(NamedTuple):
+    """Where a walk over due condition items goes on."""
+
+    next_evaluation_at: int
+    key: int
+
+
+class Waiting(NamedTuple):
+    """What waits for the scheduler at one moment."""
+
+    backlog: int
+    oldest_wake: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unsettled:
+    """The page has items whose evaluation must be written: ask the writer for it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GetCheckPage(Request[CheckPage | Unsettled]):
+    """A page of a check, when nothing on it changes state by being evaluated as of ``as_of``."""
+
+    query: CheckQuery
+    as_of: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListItems(Request[ListPage]):
+    """A page of a list."""
+
+    query: ListQuery
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GetItem(Request[ItemRecord | Refusal]):
+    """One whole item."""
+
+    remindi_id: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListEvents(Request[HistoryPage | Refusal]):
+    """A page of an item's history with its evidence."""
+
+    query: HistoryQuery
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListDueConditions(Request[tuple[ProbeTarget, ...]]):
+    """Scheduled condition items whose probe is due, in time order; of one project, or of all."""
+
+    as_of: int
+    project_id: str | None
+    after: DueCondition | None
+    limit: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GetWaiting(Request[Waiting]):
+    """How much waits for the scheduler as of now, and since when; the count stops at ``limit``."""
+
+    as_of: int
+    limit: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GetControl(Request[Control]):
+    """Settings, adapters and desired workload states."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListSettings(Request[tuple[SettingRow, ...]]):
+    """The setting rows, by key."""

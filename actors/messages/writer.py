@@ -1,0 +1,155 @@
+"""What the writer is asked: every change of the database. It answers after the commit."""
+
+from dataclasses import dataclass
+
+from actors.messages import Request
+from actors.messages.control import LeaseRow, SettingRow, WorkloadRow
+from remindi.answers import CheckPage, Mutated
+from remindi.errors import Refusal
+from remindi.events import LifecycleEvent
+from remindi.lifecycle import Probe
+from remindi.requests import Cancellation, CheckQuery, Completion, NewItem, Snooze, Update
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddItem(Request[Mutated | Refusal]):
+    """Create an item."""
+
+    request: NewItem
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompleteItem(Request[Mutated | Refusal]):
+    """End an item with evidence."""
+
+    request: Completion
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnoozeItem(Request[Mutated | Refusal]):
+    """Put an item off."""
+
+    request: Snooze
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpdateItem(Request[Mutated | Refusal]):
+    """Change an item or advance its occurrence."""
+
+    request: Update
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CancelItem(Request[Mutated | Refusal]):
+    """End an item with a reason."""
+
+    request: Cancellation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluatePage(Request[CheckPage]):
+    """Evaluate the items of one check page and write what changed, in one transaction (contract 5.1)."""
+
+    query: CheckQuery
+    as_of: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProbeResult:
+    """What a probe said, for the version of the item that was probed."""
+
+    key: int
+    version: int
+    probe: Probe
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApplyProbes(Request["int | LeaseLost"]):
+    """Apply probe results; an item that changed meanwhile is skipped. Answers how many were applied."""
+
+    results: tuple[ProbeResult, ...]
+    lifecycle_event: LifecycleEvent
+    as_of: int
+    lease: str | None = None
+    """Holder under whose lease a scheduler pass writes; null for a check."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RipePosition:
+    """The place of an item in the order of a scheduler pass: its own time, then its key."""
+
+    wake: int
+    key: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RipeBatch:
+    """What one batch of a pass did."""
+
+    evaluated: int
+    passed_over: int
+    """Items whose evaluation failed; they stay as they were and the pass goes on."""
+    next: RipePosition | None
+    """Where the pass goes on; null when none is left."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaseLost:
+    """Nothing was written: the lease is not held any more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluateRipe(Request[RipeBatch | LeaseLost]):
+    """Evaluate one batch of items whose own time is reached (contract 8.1)."""
+
+    lease: str
+    as_of: int
+    after: RipePosition | None
+    limit: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PurgeIdempotency(Request[int]):
+    """Drop expired idempotency rows, at most ``limit``; answers how many went."""
+
+    limit: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AcquireLease(Request[LeaseRow | None]):
+    """Take the lease when it is free or expired; null: somebody holds it (contract 8.3)."""
+
+    holder: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenewLease(Request[LeaseRow | None]):
+    """Renew the lease held at this version; null: it is lost."""
+
+    held: LeaseRow
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseLease(Request[bool]):
+    """Delete exactly the lease held at this version."""
+
+    held: LeaseRow
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpdateSetting(Request[SettingRow | Refusal]):
+    """Store a setting; whoever uses it is told after the commit (contract 11.9, 12)."""
+
+    key: str
+    value: int
+    expected_version: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetDesired(Request[tuple[WorkloadRow, ...]]):
+    """Store desired workload states in one transaction, with their audit rows (contract 13)."""
+
+    components: tuple[str, ...]
+    desired: str
+    action: str
+    """``started``, ``stopped`` or ``restarted``, as audited."""

@@ -1,0 +1,84 @@
+"""The reader: one query-only connection on a thread of its own, for every read that a door or actor asks for."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, assert_never
+
+from actors.actor import Actor
+from actors.address import Envelope
+from actors.messages import Ping
+from actors.messages.readers import (
+    GetCheckPage,
+    GetControl,
+    GetItem,
+    GetWaiting,
+    ListDueConditions,
+    ListEvents,
+    ListItems,
+    ListSettings,
+)
+from actors.store import ReadStore, StoreError
+
+ReaderMessage = (
+    GetCheckPage | ListItems | GetItem | ListEvents | ListDueConditions | GetWaiting | GetControl | ListSettings
+)
+
+
+class Reader(Actor):
+    """Answers queries from a short transaction each; it sees everything whose reply has gone out."""
+
+    def __init__(self, name: str, on_death: Callable[[str], None], *, store_path: Path, owner: str) -> None:
+        """Make the reader; the database is opened on its own thread, after the writer has brought it up."""
+        super().__init__(name, on_death)
+        self._open = lambda: ReadStore(store_path, owner)
+        self._failure: StoreError | None = None
+
+    def on_start(self) -> None:
+        """Open the store (pykka's hook); a failure answers the ping that asks whether we started."""
+        try:
+            self._store = self._open()
+        except StoreError as error:
+            self._failure = error
+
+    def on_stop(self) -> None:
+        """Close the store (pykka's hook)."""
+        if self._failure is None:
+            self._store.close()
+        self.fail_waiting()
+
+    def on_failure(self, exception_type: Any, exception_value: Any, traceback: Any) -> None:
+        """Close the store (pykka's hook); an open reader would hold the write-ahead log."""
+        if self._failure is None:
+            self._store.close()
+        super().on_failure(exception_type, exception_value, traceback)
+
+    def receive(self, envelope: Envelope) -> None:
+        """Answer a query, or say why the store could not be opened."""
+        if isinstance(envelope.message, Ping) and self._failure is not None:
+            envelope.fail(self._failure)
+            return
+        super().receive(envelope)
+
+    def handle(self, message: ReaderMessage) -> Any:
+        """Answer one query."""
+        match message:
+            case GetCheckPage():
+                return self._store.check_page(message.query, message.as_of)
+            case ListItems():
+                return self._store.list_page(message.query)
+            case GetItem():
+                return self._store.record(message.remindi_id)
+            case ListEvents():
+                return self._store.history_page(message.query)
+            case ListDueConditions():
+                return self._store.due_conditions(
+                    message.as_of, message.project_id, message.after, message.limit
+                )
+            case GetWaiting():
+                return self._store.waiting(message.as_of, message.limit)
+            case GetControl():
+                return self._store.control()
+            case ListSettings():
+                return self._store.setting_rows()
+            case _:
+                assert_never(message)

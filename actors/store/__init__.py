@@ -1,0 +1,26 @@
+"""The store: the only place that knows SQL and SQLite, behind ``WriteStore`` and ``ReadStore``."""
+
+from actors.store.errors import (
+    AlteredSchema,
+    BadControlRow,
+    Busy,
+    Damaged,
+    NewerSchema,
+    StorageFailed,
+    StoreError,
+)
+from actors.store.read import ReadStore
+from actors.store.write import WriteStore, check_damage
+
+__all__ = [
+    "AlteredSchema",
+    "BadControlRow",
+    "Busy",
+    "Damaged",
+    "NewerSchema",
+    "ReadStore",
+    "StorageFailed",
+    "StoreError",
+    "WriteStore",
+    "check_damage",
+]

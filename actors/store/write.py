@@ -1,0 +1,241 @@
+"""The write store: the one connection that changes the database, in groups that commit together."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import apsw
+
+from actors.messages.control import Control, LeaseRow, SettingRow, WorkloadRow
+from actors.store import control, idempotency, items
+from actors.store.checks import change_number
+from actors.store.connections import open_reader, open_writer, translated
+from actors.store.errors import Damaged
+from actors.store.evaluations import Evaluations
+from actors.store.migrations import migrate, quick_check
+from actors.store.mutations import Moment, Mutations
+from actors.store.names import Names
+from actors.system import Clock, Identifiers, Random
+from remindi.errors import Refusal
+from remindi.events import Caller
+from remindi.settings import IDEMPOTENCY_RETENTION_DAYS, LEASE_SECONDS, Settings
+
+log = logging.getLogger("remindi.store")
+
+CHECKPOINT_PAGES: Final = 4_000
+"""WAL pages from which on a checkpoint follows a group: 16 MB."""
+RESTART_PAGES: Final = 16_000
+"""WAL pages from which on the checkpoint waits for readers, so that the log starts over: 64 MB."""
+
+
+class WriteStore:
+    """Everything that changes the database. Used by the writer alone, on its own thread."""
+
+    def __init__(self, path: Path, owner: str, clock: Clock, chance: Random) -> None:
+        """Open the database, bring its schema up, add missing control rows, drop leases left behind.
+
+        Raises:
+            StoreError: the database cannot be used; the text says why.
+        """
+        self._clock = clock
+        self._path = path
+        self._connection = open_writer(path)
+        try:
+            with translated(path):
+                migrate(self._connection, path, clock.now())
+                self._connection.execute("BEGIN IMMEDIATE")
+                control.add_missing_rows(self._connection, clock.now())
+                control.drop_leases(self._connection)
+                self._names = Names(self._connection)
+                number = self._names.intern(owner)
+                self._connection.execute("COMMIT")
+                self._names.committed()
+                self.control: Control = control.read_control(self._connection)
+                newest = items.newest_identifier(self._connection)
+                self._change = change_number(self._connection)
+        except BaseException:
+            self._connection.close(True)
+            raise
+        self._identifiers = Identifiers(clock, chance, newest)
+        self._wal_pages = 0
+        self._stale_control = False
+        self._written = 0
+        self._connection.set_wal_hook(self._count_wal_pages)
+        self.mutations = Mutations(self._connection, number, self._names, self._identifiers)
+        self.evaluations = Evaluations(self._connection, number, self._names, self._identifiers)
+
+    def begin(self) -> None:
+        """Start a group."""
+        with translated():
+            self._connection.execute("BEGIN IMMEDIATE")
+        self._written = self._connection.total_changes()
+
+    @contextmanager
+    def member(self) -> Iterator[None]:
+        """One member of the group: what it did is undone when it raises; the others stand."""
+        with translated():
+            self._connection.execute("SAVEPOINT member")
+            try:
+                yield
+            except BaseException:
+                self._undo_member()
+                raise
+            self._connection.execute("RELEASE member")
+
+    @property
+    def broken(self) -> bool:
+        """Whether SQLite has given the group up by itself, as it does on a full disk."""
+        return not self._connection.in_transaction
+
+    def commit(self) -> bool:
+        """Make the group durable; True when control rows changed, so that ``control`` is new.
+
+        Raises:
+            StoreError: nothing of the group was stored.
+        """
+        with translated():
+            if self._connection.total_changes() != self._written:
+                self._connection.execute("UPDATE change_counter SET value = ?", (self._change + 1,))
+                self._connection.execute("COMMIT")
+                self._change += 1
+            else:
+                self._connection.execute("COMMIT")
+        self._names.committed()
+        if not self._stale_control:
+            return False
+        self._stale_control = False
+        self.control = control.read_control(self._connection)
+        return True
+
+    def rollback(self) -> None:
+        """Give the group up."""
+        if self._connection.in_transaction:
+            self._connection.execute("ROLLBACK")
+        self._names.rolled_back()
+        self.mutations.rolled_back()
+        self._stale_control = False
+
+    def moment(self, caller: Caller) -> Moment:
+        """What a member of the present group happens under."""
+        return Moment(caller, self._clock.now(), self._change + 1, self.control)
+
+    def checkpoint(self) -> None:
+        """Move the write-ahead log into the database when it has grown; between groups."""
+        if self._wal_pages < CHECKPOINT_PAGES:
+            return
+        # NOTE: PASSIVE never waits, but a log that readers always hold would grow without bound.
+        restart = self._wal_pages >= RESTART_PAGES
+        mode = apsw.SQLITE_CHECKPOINT_RESTART if restart else apsw.SQLITE_CHECKPOINT_PASSIVE
+        self._wal_pages = 0
+        try:
+            self._connection.wal_checkpoint(mode=mode)
+        except apsw.Error as error:
+            log.warning("checkpoint postponed", extra={"error": str(error)})
+
+    def close(self) -> None:
+        """Move the log into the database and close; no ``-wal`` file is left when nobody else reads."""
+        self.rollback()
+        try:
+            self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        except apsw.Error as error:
+            log.warning("the last checkpoint failed", extra={"error": str(error)})
+        self._connection.close(True)
+
+    def abandon(self) -> None:
+        """Close without a checkpoint, so that a successor can write."""
+        self._connection.close(True)
+
+    def message(self, key: int) -> str:
+        """What an item says, for log lines that may carry it."""
+        return items.message(self._connection, key)
+
+    def update_setting(self, moment: Moment, key: str, value: int, expected_version: int) -> SettingRow | Refusal:
+        """Store a setting with its audit row, also when it is refused (contract 13.2)."""
+        answer = control.update_setting(
+            self._connection,
+            key=key,
+            value=value,
+            expected_version=expected_version,
+            caller=moment.caller,
+            now=moment.now,
+        )
+        known = key if any(row.key == key for row in control.setting_rows(self._connection)) else "unknown"
+        details = {"setting_key": known}
+        if isinstance(answer, Refusal):
+            self._audit(moment, "runtime_setting_updated", "rejected", details | {"failure_code": answer.code.value})
+        else:
+            self._stale_control = True
+            self._audit(moment, "runtime_setting_updated", "succeeded", details)
+        return answer
+
+    def set_desired(
+        self, moment: Moment, components: tuple[str, ...], desired: str, action: str
+    ) -> tuple[WorkloadRow, ...]:
+        """Store what is desired of workloads with one audit row each."""
+        rows = control.set_desired(self._connection, components, desired, moment.caller, moment.now)
+        self._stale_control = True
+        for component in components:
+            self._audit(moment, f"workload_{action}", "succeeded", {"component": component})
+        return rows
+
+    def acquire_lease(self, moment: Moment, holder: str) -> LeaseRow | None:
+        """Take the lease (contract 8.3)."""
+        return control.acquire_lease(self._connection, holder, moment.now, self._lease_ms())
+
+    def renew_lease(self, moment: Moment, held: LeaseRow) -> LeaseRow | None:
+        """Renew the lease (contract 8.3)."""
+        return control.renew_lease(self._connection, held, moment.now, self._lease_ms())
+
+    def release_lease(self, held: LeaseRow) -> bool:
+        """Free the lease (contract 8.3)."""
+        return control.release_lease(self._connection, held)
+
+    def holds_lease(self, moment: Moment, holder: str) -> bool:
+        """Whether ``holder`` may write under the lease now."""
+        return control.holds_lease(self._connection, holder, moment.now)
+
+    def purge_idempotency(self, moment: Moment, limit: int) -> int:
+        """Drop expired keys from the oldest on."""
+        retention = self.control.settings[IDEMPOTENCY_RETENTION_DAYS]
+        return idempotency.purge(self._connection, idempotency.expiry(moment.now, retention), limit)
+
+    def _lease_ms(self) -> int:
+        settings: Settings = self.control.settings
+        return settings[LEASE_SECONDS] * 1_000
+
+    def _audit(self, moment: Moment, kind: str, outcome: str, details: dict[str, str]) -> None:
+        control.audit(
+            self._connection,
+            kind,
+            outcome,
+            details,
+            caller=moment.caller,
+            now=moment.now,
+            identifiers=self._identifiers,
+        )
+
+    def _undo_member(self) -> None:
+        if self._connection.in_transaction:
+            self._connection.execute("ROLLBACK TO member")
+            self._connection.execute("RELEASE member")
+        self._names.rolled_back()
+        self.mutations.rolled_back()
+
+    def _count_wal_pages(self, _connection: apsw.Connection, _name: str, pages: int) -> int:
+        self._wal_pages = pages
+        return apsw.SQLITE_OK
+
+
+def check_damage(path: Path) -> str | None:
+    """Check a database on a connection of its own; what is wrong, or None. Reads the whole file."""
+    connection = open_reader(path)
+    try:
+        with translated(path):
+            quick_check(connection, path)
+    except Damaged as error:
+        return str(error)
+    finally:
+        connection.close(True)
+    return None

@@ -1,0 +1,279 @@
+"""The writer: one thread owns the one write connection, and answers after the commit.
+
+Messages that wait together are handled in one transaction, each in a savepoint of its own, and the
+answers go out when it is durable. Idle, a write waits for nobody; busy, one fsync serves many.
+"""
+
+import json
+import logging
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final, assert_never
+
+from actors.actor import Actor
+from actors.address import Address, Envelope
+from actors.messages import Ping
+from actors.messages.probes import AdaptersChanged
+from actors.messages.scheduler import SettingsChanged
+from actors.messages.writer import (
+    AcquireLease,
+    AddItem,
+    ApplyProbes,
+    CancelItem,
+    CompleteItem,
+    EvaluatePage,
+    EvaluateRipe,
+    LeaseLost,
+    PurgeIdempotency,
+    ReleaseLease,
+    RenewLease,
+    SetDesired,
+    SnoozeItem,
+    UpdateItem,
+    UpdateSetting,
+)
+from actors.store import Busy, StoreError, WriteStore
+from actors.store.mutations import Done, Moment, Outcome
+from actors.system import Clock, Random
+from remindi.errors import ErrorCode, Refusal
+from remindi.events import EVENT_WORDS, ActorType, EventDraft
+from remindi.identifiers import uuid_text
+from remindi.items import Item
+from remindi.lifecycle import Change
+
+log = logging.getLogger("remindi.items")
+
+MAX_GROUP: Final = 256
+"""Messages that one transaction takes at most."""
+MAX_GROUP_SECONDS: Final = 0.05
+"""How long a transaction takes in messages, so that nobody waits long for the commit."""
+LOGGED_CHARACTERS: Final = 200
+"""How much of a message or reason a log line carries."""
+
+WriterMessage = (
+    AddItem
+    | CompleteItem
+    | SnoozeItem
+    | UpdateItem
+    | CancelItem
+    | EvaluatePage
+    | EvaluateRipe
+    | ApplyProbes
+    | PurgeIdempotency
+    | AcquireLease
+    | RenewLease
+    | ReleaseLease
+    | UpdateSetting
+    | SetDesired
+)
+
+
+class Writer(Actor):
+    """The one that changes the database."""
+
+    def __init__(
+        self,
+        name: str,
+        on_death: Callable[[str], None],
+        *,
+        store_path: Path,
+        owner: str,
+        clock: Clock,
+        chance: Random,
+        subscribers: Sequence[Address] = (),
+        log_content: bool = False,
+    ) -> None:
+        """Make the writer; the database is opened on its own thread.
+
+        Args:
+            name: of the address.
+            on_death: told when the actor dies.
+            store_path: database file, in a directory whose lock this process holds.
+            owner: the one owner.
+            clock: both clocks.
+            chance: random source of identifiers.
+            subscribers: told ``SettingsChanged`` and ``AdaptersChanged`` after a commit that changed them.
+            log_content: whether lines about item events carry message and reason (REMINDI_LOG_CONTENT).
+        """
+        super().__init__(name, on_death)
+        self._open = lambda: WriteStore(store_path, owner, clock, chance)
+        self._clock = clock
+        self._subscribers = tuple(subscribers)
+        self._log_content = log_content
+        self._failure: StoreError | None = None
+        self._group: list[tuple[Envelope, Any]] = []
+        self._group_started = 0.0
+        self._done: list[tuple[Moment, Item, EventDraft]] = []
+
+    def on_start(self) -> None:
+        """Open the store (pykka's hook); a failure answers the ping that asks whether we started."""
+        try:
+            self._store = self._open()
+        except StoreError as error:
+            self._failure = error
+
+    def on_stop(self) -> None:
+        """Commit what was taken in, answer it, and close the store (pykka's hook)."""
+        if self._failure is None:
+            self._commit()
+            self._store.close()
+        self.fail_waiting()
+
+    def on_failure(self, exception_type: Any, exception_value: Any, traceback: Any) -> None:
+        """Give the open group up, so that nobody waits for it (pykka's hook)."""
+        if self._failure is None:
+            self._give_up(StoreError("The writer broke; it is being restarted."))
+            self._store.abandon()
+        super().on_failure(exception_type, exception_value, traceback)
+
+    def receive(self, envelope: Envelope) -> None:
+        """Take a message into the present group; commit when no other waits or the group is full."""
+        if self._failure is not None:
+            envelope.fail(self._failure)
+            return
+        if isinstance(envelope.message, Ping):
+            envelope.answer(None)
+        else:
+            self._take(envelope)
+        if self._group and (
+            self.actor_inbox.empty()
+            or len(self._group) >= MAX_GROUP
+            or self._clock.monotonic() - self._group_started >= MAX_GROUP_SECONDS
+        ):
+            self._commit()
+            self._store.checkpoint()
+
+    def _take(self, envelope: Envelope) -> None:
+        try:
+            if not self._group:
+                self._store.begin()
+                self._group_started = self._clock.monotonic()
+            with self._store.member():
+                answer = self.handle(envelope.message)
+        except Exception as error:
+            self._refuse(envelope, error)
+            if self._group and self._store.broken:
+                self._give_up(error)
+            elif not self._group:
+                self._store.rollback()
+            return
+        self._group.append((envelope, answer))
+
+    def _refuse(self, envelope: Envelope, error: Exception) -> None:
+        """Answer a message that failed; a locked database is an expected refusal, the rest is logged."""
+        if isinstance(error, Busy):
+            envelope.answer(Refusal(ErrorCode.DATABASE_BUSY))
+            return
+        message_type = type(envelope.message).__name__
+        if isinstance(error, StoreError):
+            log.error("a write failed: %s", error, extra={"message_type": message_type})
+        else:
+            log.error("a write failed", exc_info=error, extra={"message_type": message_type})
+        envelope.fail(error)
+
+    def _commit(self) -> None:
+        if not self._group:
+            return
+        try:
+            changed = self._store.commit()
+        except StoreError as error:
+            log.error("a commit failed: %s", error)  # noqa: TRY400 - one line says it all
+            self._give_up(error)
+            return
+        group, self._group = self._group, []
+        done, self._done = self._done, []
+        for envelope, answer in group:
+            envelope.answer(answer)
+        for moment, item, event in done:
+            self._log_event(moment, item, event)
+        if changed:
+            for subscriber in self._subscribers:
+                subscriber.notify(SettingsChanged(settings=self._store.control.settings))
+                subscriber.notify(AdaptersChanged(registry=self._store.control.adapters))
+
+    def _give_up(self, error: Exception) -> None:
+        """Undo the open group and fail whoever waits for it: nothing of it was stored."""
+        group, self._group = self._group, []
+        self._done = []
+        for envelope, _ in group:
+            if isinstance(error, Busy):
+                envelope.answer(Refusal(ErrorCode.DATABASE_BUSY))
+            else:
+                envelope.fail(error)
+        self._store.rollback()
+
+    def handle(self, message: WriterMessage) -> Any:
+        """Carry one message out inside the open group."""
+        moment = self._store.moment(message.caller)
+        mutations, evaluations = self._store.mutations, self._store.evaluations
+        match message:
+            case AddItem():
+                return self._mutated(moment, mutations.add(moment, message.request))
+            case CompleteItem():
+                return self._mutated(moment, mutations.complete(moment, message.request))
+            case SnoozeItem():
+                return self._mutated(moment, mutations.snooze(moment, message.request))
+            case UpdateItem():
+                return self._mutated(moment, mutations.update(moment, message.request))
+            case CancelItem():
+                return self._mutated(moment, mutations.cancel(moment, message.request))
+            case EvaluatePage():
+                page, changes = evaluations.page(moment, message.query, message.as_of)
+                self._evaluated(moment, changes)
+                return page
+            case EvaluateRipe():
+                if not self._store.holds_lease(moment, message.lease):
+                    return LeaseLost()
+                batch, changes = evaluations.ripe(moment, message.as_of, message.after, message.limit)
+                self._evaluated(moment, changes)
+                return batch
+            case ApplyProbes():
+                if message.lease is not None and not self._store.holds_lease(moment, message.lease):
+                    return LeaseLost()
+                changes = evaluations.probes(moment, message.results, message.as_of, message.lifecycle_event)
+                self._evaluated(moment, changes)
+                return len(changes)
+            case PurgeIdempotency():
+                return self._store.purge_idempotency(moment, message.limit)
+            case AcquireLease():
+                return self._store.acquire_lease(moment, message.holder)
+            case RenewLease():
+                return self._store.renew_lease(moment, message.held)
+            case ReleaseLease():
+                return self._store.release_lease(message.held)
+            case UpdateSetting():
+                return self._store.update_setting(moment, message.key, message.value, message.expected_version)
+            case SetDesired():
+                return self._store.set_desired(moment, message.components, message.desired, message.action)
+            case _:
+                assert_never(message)
+
+    def _mutated(self, moment: Moment, outcome: Outcome) -> Any:
+        answer, done = outcome
+        if isinstance(done, Done):
+            self._done.append((moment, done.item, done.event))
+        return answer
+
+    def _evaluated(self, moment: Moment, changes: list[Change]) -> None:
+        for change in changes:
+            for event in change.events:
+                self._done.append((moment, change.item, event))
+
+    def _log_event(self, moment: Moment, item: Item, event: EventDraft) -> None:
+        """One line per item event: what people and agents did at info, what the scheduler did at debug."""
+        level = logging.DEBUG if moment.caller.actor_type == ActorType.SCHEDULER else logging.INFO
+        if not log.isEnabledFor(level):
+            return
+        extra: dict[str, Any] = {
+            "event_type": EVENT_WORDS[event.type],
+            "remindi_id": uuid_text(item.id),
+            "version": event.new_version,
+            "actor_id": moment.caller.actor_id,
+            "request_id": moment.caller.request_id,
+        }
+        if self._log_content:
+            reason = json.loads(event.details_json).get("reason")
+            extra["item_message"] = self._store.message(item.key)[:LOGGED_CHARACTERS]
+            if isinstance(reason, str):
+                extra["reason"] = reason[:LOGGED_CHARACTERS]
+        log.log(level, "item event", extra=extra)
