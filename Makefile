@@ -7,7 +7,9 @@ SHELL := /bin/sh
 
 VENV := .venv
 BIN := $(VENV)/bin
-PYTHON ?= python3
+# The first Python on the PATH that is new enough; empty without one.
+PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$name && break; done)
 STATE := .remindi
 UV_VERSION := 0.13.*
 LOCK_TOOL := $(VENV)/lock-tool
@@ -24,8 +26,8 @@ install: $(VENV)/.installed ## build .venv from the locked requirements (instant
 
 # The stamp is older than the lock whenever the lock changed: pip then brings the venv up to date in place.
 $(VENV)/.installed: requirements-dev.txt pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
-		echo "Remindi needs Python 3.11 or newer, and '$(PYTHON)' is not that." >&2; \
+	@$(or $(PYTHON),false) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+		echo "Remindi needs Python 3.11 or newer; $(or $(PYTHON),none) was found on the PATH." >&2; \
 		echo "Install it, or name it: make install PYTHON=/path/to/python3.11" >&2; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { \
 		echo "'$(PYTHON) -m venv' failed. On Debian and Ubuntu the package python3-venv is needed." >&2; \
