@@ -1,0 +1,1 @@
+"""Probes: the pool that looks at conditions, and one module per adapter."""

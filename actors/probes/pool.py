@@ -1,0 +1,79 @@
+"""The adapter pool: owns the adapter configuration and answers what conditions look like (contract 7.4).
+
+No adapter can be enabled yet, so every answer is ``unknown``, with the reason. An adapter's probe is a
+module beside this one; the pool will run them side by side and answer when they are done.
+"""
+
+import logging
+from collections.abc import Callable
+from typing import Final, assert_never
+
+from actors.actor import Actor
+from actors.messages.probes import AdaptersChanged, ProbeAnswer, RunProbes
+from actors.messages.readers import ProbeTarget
+from actors.messages.scheduler import SettingsChanged
+from actors.system import Clock
+from remindi.adapters import AdapterRegistry
+from remindi.items import ConditionStatus
+from remindi.settings import Settings
+
+log = logging.getLogger("remindi.probes")
+
+DISABLED: Final = "The adapter is disabled."
+UNREGISTERED: Final = "The adapter is not registered."
+NO_PROBE: Final = "This Remindi has no probe for the adapter."
+
+Message = RunProbes | AdaptersChanged | SettingsChanged
+
+
+class Pool(Actor):
+    """Looks at conditions for the scheduler and for checks."""
+
+    def __init__(
+        self,
+        name: str,
+        on_death: Callable[[str], None],
+        *,
+        clock: Clock,
+        registry: AdapterRegistry,
+        settings: Settings,
+    ) -> None:
+        """Make the pool.
+
+        Args:
+            name: of its address.
+            on_death: told the name when it ends unasked.
+            clock: says when a condition was looked at.
+            registry: the adapters as they are configured now.
+            settings: as they are now; deadline and number of probes at a time.
+        """
+        super().__init__(name, on_death)
+        self._clock = clock
+        self._adapters = _by_name(registry)
+        self._settings = settings
+
+    def handle(self, message: Message) -> tuple[ProbeAnswer, ...] | None:
+        """Handle one message."""
+        match message:
+            case RunProbes(targets=targets):
+                return tuple(self._look(target) for target in targets)
+            case AdaptersChanged(registry=registry):
+                self._adapters = _by_name(registry)
+            case SettingsChanged(settings=settings):
+                self._settings = settings
+            case _:
+                assert_never(message)
+        return None
+
+    def _look(self, target: ProbeTarget) -> ProbeAnswer:
+        enabled = self._adapters.get(target.condition.adapter)
+        if enabled is None:
+            summary = UNREGISTERED
+        else:
+            summary = NO_PROBE if enabled else DISABLED
+        return ProbeAnswer(target, ConditionStatus.UNKNOWN, summary, self._clock.now())
+
+
+def _by_name(registry: AdapterRegistry) -> dict[str, bool]:
+    """Which adapters there are, and whether each is enabled."""
+    return {adapter.name: adapter.enabled for adapter in registry}
