@@ -1,0 +1,294 @@
+"""Fields: the kinds of values that arguments are made of, each with its rule and its published form (contract 2.2-2.4).
+
+Each class is an annotation. It alone decides what is read, whatever type it annotates: ``Annotated[int | None,
+Integer(0, 9)] = None`` refuses null and is None only when absent, ``Annotated[int, Integer(0, 9)] | None`` takes
+null. Failures are raised as ``PydanticCustomError`` whose type ``remindi.inputs.failures`` knows.
+"""
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, Final, LiteralString
+
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+
+from remindi.identifiers import UUID_PATTERN, parse_uuid
+from remindi.instants import parse_instant
+from remindi.items import words
+
+MAX_NESTING: Final = 64
+"""Levels of objects and arrays within a caller's own object, itself included."""
+MAX_INTEGER: Final = 2**63 - 1
+MAX_CURSOR_CHARACTERS: Final = 2_048
+
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+_SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
+
+
+def refuse(kind: LiteralString) -> PydanticCustomError:
+    """The failure of one value; ``kind`` is a content reason, or a shape kind of ``remindi.inputs.failures``."""
+    return PydanticCustomError(kind, kind)
+
+
+def checked_characters(text: str) -> None:
+    """Refuse lone surrogates, and control characters other than tab, line feed and carriage return."""
+    # PERF: most text is printable throughout, and asking that costs far less than the two searches.
+    if text.isprintable():
+        return
+    if _SURROGATE.search(text) is not None:
+        raise refuse("shape_format")
+    if _CONTROL.search(text) is not None:
+        raise refuse("control_character")
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Text of at most ``maximum`` characters as sent (contract 2.2)."""
+
+    maximum: int
+    trimmed: bool = False
+    """Whether Unicode white space is taken off both ends."""
+    blank: bool = False
+    """Whether blank text is taken."""
+    minimum: int = 1
+    """Published; with ``blank`` 0, else what is not blank has at least one character anyway."""
+
+    def read(self, text: str) -> str:
+        """The text as it is stored."""
+        checked_characters(text)
+        if len(text) > self.maximum:
+            raise refuse("too_long")
+        stripped = text.strip()
+        if not stripped and not self.blank:
+            raise refuse("blank")
+        return stripped if self.trimmed else text
+
+    def __get_pydantic_core_schema__(self, _source: Any, _handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Read a string by ``read``."""
+        return core_schema.no_info_after_validator_function(self.read, core_schema.str_schema(strict=True))
+
+    def __get_pydantic_json_schema__(
+        self, _core: CoreSchema, _handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Publish both bounds."""
+        return {
+            "type": "string",
+            "minLength": 0 if self.blank else self.minimum,
+            "maxLength": self.maximum,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class OptionalContext:
+    """Trimmed text whose blank form counts as absent: ``session_id`` and ``task_lineage_id`` (contract 2.2)."""
+
+    maximum: int
+
+    def __get_pydantic_core_schema__(self, _source: Any, _handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Read a string; blank becomes None."""
+        text = Text(self.maximum, trimmed=True, blank=True).read
+        return core_schema.no_info_after_validator_function(
+            lambda value: text(value) or None, core_schema.str_schema(strict=True)
+        )
+
+    def __get_pydantic_json_schema__(
+        self, _core: CoreSchema, _handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Publish both bounds."""
+        return {"type": "string", "minLength": 0, "maxLength": self.maximum}
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """ASCII text that a pattern describes whole, as sent; a fault is told as length or as ``format``."""
+
+    pattern: str
+    """Anchored at both ends."""
+    maximum: int | None = None
+    minimum: int | None = None
+
+    def __get_pydantic_core_schema__(self, _source: Any, _handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Read a string that matches."""
+        matches = re.compile(self.pattern.removesuffix("$") + r"\Z").match
+
+        def read(text: str) -> str:
+            if matches(text) is not None:
+                return text
+            checked_characters(text)
+            if self.minimum is not None and len(text) < self.minimum:
+                raise refuse("too_short")
+            if self.maximum is not None and len(text) > self.maximum:
+                raise refuse("too_long")
+            raise refuse("content_format")
+
+        return core_schema.no_info_after_validator_function(read, core_schema.str_schema(strict=True))
+
+    def __get_pydantic_json_schema__(
+        self, _core: CoreSchema, _handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Publish pattern and bounds."""
+        published: JsonSchemaValue = {"type": "string", "pattern": self.pattern}
+        if self.minimum is not None:
+            published["minLength"] = self.minimum
+        if self.maximum is not None:
+            published["maxLength"] = self.maximum
+        return published
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """A cursor as sent; whether it is one of ours is seen when it is opened."""
+
+    maximum: int = MAX_CURSOR_CHARACTERS
+
+    def __get_pydantic_core_schema__(self, _source: Any, _handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Read a string by its length."""
+
+        def read(text: str) -> str:
+            checked_characters(text)
+            if not text:
+                raise refuse("too_short")
+            if len(text) > self.maximum:
+                raise refuse("too_long")
+            return text
+
+        return core_schema.no_info_after_validator_function(read, core_schema.str_schema(strict=True))
+
+    def __get_pydantic_json_schema__(
+        self, _core: CoreSchema, _handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Publish both bounds."""
+        return {"type": "string", "minLength": 1, "maxLength": self.maximum}
+
+
+@dataclass(frozen=True, slots=True)
+class Integer:
+    """A JSON integer between two bounds, both included; no boolean and no ``1.0`` (contract 2.3)."""
+
+    minimum: int
+    maximum: int = MAX_INTEGER
+
+    def __get_pydantic_core_schema__(self, _source: Any, _handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Read an integer in the bounds."""
+        return core_schema.int_schema(strict=True, ge=self.minimum, le=self.maximum)
+
+    def __get_pydantic_json_schema__(
+        self, _core: CoreSchema, _handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Publish the bounds that the contract states; the 64-bit one is no number that all clients can read."""
+        published: JsonSchemaValue = {"type": "integer", "minimum": self.minimum}
+        if self.maximum != MAX_INTEGER:
+            published["maximum"] = self.maximum
+        return published
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """One of the wire words of an enumeration, in lower case."""
+
+    kind: type[IntEnum]
+
+    def __get_pydantic_core_schema__(self, _source: Any, _handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Read a word into its member."""
+        members = dict(zip(words(self.kind), self.kind, strict=True))
+
+        def read(word: Any) -> IntEnum:
+            if type(word) is not str:
+                raise refuse("shape_type")
+            member = members.get(word)
+            if member is None:
+                raise refuse("enum")
+            return member
+
+        return core_schema.no_info_plain_validator_function(read)
+
+    def __get_pydantic_json_schema__(
+        self, _core: CoreSchema, _handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Publish the words."""
+        return {"type": "string", "enum": list(words(self.kind))}
+
+
+class _Parsed:
+    """Text that one of the domain's parsers reads; a ValueError of it is a failure of shape."""
+
+    __slots__ = ()
+    parse: Callable[[str], Any]
+    published: JsonSchemaValue
+
+    def __get_pydantic_core_schema__(self, _source: Any, _handler: GetCoreSchemaHandler) -> CoreSchema:
+        parse = self.parse
+
+        def read(text: str) -> Any:
+            try:
+                return parse(text)
+            except ValueError:
+                raise refuse("shape_format") from None
+
+        return core_schema.no_info_after_validator_function(read, core_schema.str_schema(strict=True))
+
+    def __get_pydantic_json_schema__(
+        self, _core: CoreSchema, _handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        return dict(self.published)
+
+
+class Uuid(_Parsed):
+    """A UUID in any spelling of contract 2.3, read into its 16 bytes."""
+
+    parse = staticmethod(parse_uuid)
+    published: JsonSchemaValue = {"type": "string", "pattern": UUID_PATTERN}
+
+
+class Instant(_Parsed):
+    """A timestamp of contract 2.4, read into milliseconds."""
+
+    parse = staticmethod(parse_instant)
+    published: JsonSchemaValue = {"type": "string", "format": "date-time"}
+
+
+class OwnObject:
+    """A JSON object that belongs to the caller, kept as JSON text value for value (contract 1.7)."""
+
+    __slots__ = ()
+
+    def __get_pydantic_core_schema__(self, _source: Any, _handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Read an object into its text."""
+        return core_schema.no_info_plain_validator_function(object_text)
+
+    def __get_pydantic_json_schema__(
+        self, _core: CoreSchema, _handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Publish an open object; its inside is the caller's."""
+        return {"type": "object"}
+
+
+_write = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+
+
+def object_text(value: Any) -> str:
+    """A caller's object as JSON text; refuses what JSON cannot hold, and more than ``MAX_NESTING`` levels."""
+    if type(value) is not dict:
+        raise refuse("shape_type")
+    try:
+        text = _write(value)
+    except (ValueError, TypeError, RecursionError):
+        raise refuse("json") from None
+    if not text.isprintable() and _SURROGATE.search(text) is not None:
+        raise refuse("shape_format")
+    # PERF: with fewer brackets than levels allowed there is nothing to walk.
+    if text.count("{") + text.count("[") > MAX_NESTING and not _within(value, MAX_NESTING):
+        raise refuse("json")
+    return text
+
+
+def _within(value: Any, levels: int) -> bool:
+    if isinstance(value, dict):
+        return levels > 0 and all(_within(inner, levels - 1) for inner in value.values())
+    if isinstance(value, list):
+        return levels > 0 and all(_within(inner, levels - 1) for inner in value)
+    return True

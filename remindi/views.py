@@ -1,0 +1,266 @@
+"""Views: the one presentation layer. MCP, REST and CLI show the same item, event and evidence (contract section 1).
+
+Every function makes plain dicts that ``to_json`` writes; nothing here decides anything.
+"""
+
+import json
+from collections.abc import Iterable
+from typing import Any, Final
+
+from pydantic_core import to_json as _to_json
+
+from remindi.answers import CheckItem, CheckPage, HistoryPage, ListPage, Mutated
+from remindi.errors import Refusal
+from remindi.events import ACTOR_WORDS, EVENT_WORDS, Event, EventType
+from remindi.evidence import EVIDENCE_WORDS, EvidenceRecord
+from remindi.identifiers import uuid_text
+from remindi.instants import stamp, stamp_or_none
+from remindi.items import PRIORITY_WORDS, READINESS_WORDS, STATE_WORDS, STATUS_WORDS, ItemRecord
+from remindi.legacy_times import with_stamps
+from remindi.links import LINK_WORDS, Link
+from remindi.recurrence import POLICY_WORDS, Recurrence
+from remindi.triggers import (
+    TRIGGER_WORDS,
+    AfterElapsed,
+    AtTime,
+    Condition,
+    GoalActive,
+    Interval,
+    Trigger,
+    trigger_type,
+)
+
+Json = dict[str, Any]
+"""A JSON object."""
+
+_MAY_HOLD_TIME_ARRAYS: Final = (EventType.SNOOZED, EventType.UPDATED, EventType.OCCURRENCE_ADVANCED)
+
+
+def to_json(value: Any) -> bytes:
+    """Write a value as UTF-8 JSON for any door; integers of any size and floats keep their value."""
+    return _to_json(value)
+
+
+# ------------------------------------------------------------------ envelope
+
+
+def success(request_id: str, data: Json) -> Json:
+    """The envelope of a success (contract 1.1)."""
+    return {"ok": True, "request_id": request_id, "data": data}
+
+
+def failure(request_id: str, refusal: Refusal, *, always_details: bool) -> Json:
+    """The envelope of a failure (contract 1.1, 3.1).
+
+    Args:
+        request_id: id of this exchange.
+        refusal: what was refused and why.
+        always_details: true on REST, which writes ``{}``; false on MCP, which leaves empty details out.
+    """
+    code = refusal.code
+    error: Json = {"code": code.value, "message": code.message, "retryable": code.retryable}
+    details = _details(refusal)
+    if details or always_details:
+        error["details"] = details
+    return {"ok": False, "request_id": request_id, "error": error}
+
+
+def _details(refusal: Refusal) -> Json:
+    details: Json = {}
+    if refusal.errors:
+        details["errors"] = [{"field": error.field, "reason": error.reason} for error in refusal.errors]
+    if refusal.current_version is not None:
+        details["current_version"] = refusal.current_version
+    if refusal.reason is not None:
+        details["reason"] = refusal.reason
+    return details
+
+
+# ------------------------------------------------------------- data per tool
+
+
+def mutation_data(mutated: Mutated) -> Json:
+    """``data`` of the five mutating tools; ``warnings`` only when there are any."""
+    remindi = {"id": uuid_text(mutated.id), "state": STATE_WORDS[mutated.state], "version": mutated.version}
+    return _with_warnings({"remindi": remindi}, mutated.warnings)
+
+
+def item_data(record: ItemRecord, warnings: tuple[str, ...] = ()) -> Json:
+    """``data`` of the REST item routes: the whole item view (contract 11.8)."""
+    return _with_warnings({"remindi": item_view(record)}, warnings)
+
+
+def check_data(page: CheckPage, next_cursor: str | None) -> Json:
+    """``data`` of a check."""
+    return {
+        "checked_at": stamp(page.checked_at),
+        "items": [check_item_view(item) for item in page.items],
+        "next_cursor": next_cursor,
+    }
+
+
+def list_data(page: ListPage, next_cursor: str | None) -> Json:
+    """``data`` of a list."""
+    return {"items": [item_view(record) for record in page.items], "next_cursor": next_cursor}
+
+
+def history_data(page: HistoryPage, remindi_id: bytes, next_cursor: str | None) -> Json:
+    """``data`` of the history tool: ``completion_evidence`` is an array of none or one."""
+    evidence = _evidence_or_none(page)
+    return _history(page, remindi_id, [] if evidence is None else [evidence], next_cursor)
+
+
+def rest_history_data(page: HistoryPage, remindi_id: bytes, next_cursor: str | None) -> Json:
+    """``data`` of the history route: ``completion_evidence`` is an object or null (contract 11.8)."""
+    return _history(page, remindi_id, _evidence_or_none(page), next_cursor)
+
+
+def _with_warnings(data: Json, warnings: tuple[str, ...]) -> Json:
+    if warnings:
+        data["warnings"] = list(warnings)
+    return data
+
+
+def _evidence_or_none(page: HistoryPage) -> Json | None:
+    return None if page.completion_evidence is None else evidence_view(page.completion_evidence)
+
+
+def _history(page: HistoryPage, remindi_id: bytes, evidence: Any, next_cursor: str | None) -> Json:
+    return {
+        "events": [event_view(event, remindi_id) for event in page.events],
+        "completion_evidence": evidence,
+        "next_cursor": next_cursor,
+    }
+
+
+# -------------------------------------------------------------------- things
+
+
+def item_view(record: ItemRecord) -> Json:
+    """One item as list and REST show it; every key is always there, the owner never (contract 1.4)."""
+    item, content, links = record
+    snoozed_from = item.snoozed_from_state
+    status = item.last_condition_status
+    return {
+        "id": uuid_text(item.id),
+        "project_id": content.project_id,
+        "task_id": content.task_id,
+        "message": content.message,
+        "instructions": content.instructions,
+        "state": STATE_WORDS[item.state],
+        "priority": PRIORITY_WORDS[item.priority],
+        "trigger": trigger_view(content.trigger),
+        "recurrence": None if content.recurrence is None else recurrence_view(content.recurrence),
+        "next_fire_at": stamp_or_none(item.next_fire_at),
+        "original_next_fire_at": stamp_or_none(item.original_next_fire_at),
+        "next_evaluation_at": stamp_or_none(item.next_evaluation_at),
+        "due_since": stamp_or_none(item.due_since),
+        "snooze_until": stamp_or_none(item.snooze_until),
+        "snoozed_from_state": None if snoozed_from is None else STATE_WORDS[snoozed_from],
+        "overdue_after_seconds": item.overdue_after_seconds,
+        "occurrence_no": item.occurrence_no,
+        "snooze_count": item.snooze_count,
+        "last_condition_status": None if status is None else STATUS_WORDS[status],
+        "last_condition_detail": item.last_condition_detail,
+        "links": links_view(links),
+        "source_session_id": content.source_session_id,
+        "source_task_lineage_id": content.source_task_lineage_id,
+        "version": item.version,
+        "created_at": stamp(item.created_at),
+        "updated_at": stamp(item.updated_at),
+        "last_checked_at": stamp_or_none(item.last_checked_at),
+        "completed_at": stamp_or_none(item.completed_at),
+        "cancelled_at": stamp_or_none(item.cancelled_at),
+    }
+
+
+def check_item_view(item: CheckItem) -> Json:
+    """One item as a check returns it (contract 1.3)."""
+    return {
+        "remindi_id": uuid_text(item.id),
+        "readiness": READINESS_WORDS[item.readiness],
+        "message": item.message,
+        "instructions": item.instructions,
+        "occurrence_no": item.occurrence_no,
+        "version": item.version,
+        "state": STATE_WORDS[item.state],
+        "priority": PRIORITY_WORDS[item.priority],
+        "task_id": item.task_id,
+        "due_since": stamp_or_none(item.due_since),
+        "next_fire_at": stamp_or_none(item.next_fire_at),
+        "links": links_view(item.links),
+    }
+
+
+def links_view(links: Iterable[Link]) -> list[Json]:
+    """Links in stored order."""
+    return [{"type": LINK_WORDS[kind], "value": value} for kind, value in links]
+
+
+def trigger_view(trigger: Trigger) -> Json:
+    """A trigger with the fields of its type; condition parameters come back value for value (contract 1.4)."""
+    view: Json = {"type": TRIGGER_WORDS[trigger_type(trigger)]}
+    match trigger:
+        case AtTime(at):
+            view["at"] = stamp(at)
+        case AfterElapsed(seconds):
+            view["after_seconds"] = seconds
+        case Interval(first_at, every_seconds):
+            view["first_at"] = stamp(first_at)
+            view["every_seconds"] = every_seconds
+        case GoalActive(goal_id):
+            view["goal_id"] = goal_id
+        case Condition(adapter, parameters_json, poll_interval_seconds, manual_check_at):
+            view["adapter"] = adapter
+            view["parameters"] = json.loads(parameters_json)
+            view["poll_interval_seconds"] = poll_interval_seconds
+            view["manual_check_at"] = stamp_or_none(manual_check_at)
+    return view
+
+
+def recurrence_view(recurrence: Recurrence) -> Json:
+    """A recurrence (contract 1.4)."""
+    return {
+        "every_seconds": recurrence.every_seconds,
+        "missed_policy": POLICY_WORDS[recurrence.missed_policy],
+        "max_occurrences": recurrence.max_occurrences,
+        "end_at": stamp_or_none(recurrence.end_at),
+    }
+
+
+def event_view(event: Event, remindi_id: bytes) -> Json:
+    """One event of the item ``remindi_id`` (contract 1.5)."""
+    details: Json = json.loads(event.details_json)
+    if event.type in _MAY_HOLD_TIME_ARRAYS:
+        details = with_stamps(details)
+    caller = event.caller
+    return {
+        "sequence": event.sequence,
+        "event_id": uuid_text(event.id),
+        "remindi_id": uuid_text(remindi_id),
+        "event_type": EVENT_WORDS[event.type],
+        "actor_type": ACTOR_WORDS[caller.actor_type],
+        "actor_id": caller.actor_id,
+        "request_id": caller.request_id,
+        "occurred_at": stamp(event.occurred_at),
+        "prior_version": event.prior_version,
+        "new_version": event.new_version,
+        "details": details,
+    }
+
+
+def evidence_view(record: EvidenceRecord) -> Json:
+    """One evidence record; ``metadata`` comes back value for value (contract 1.6)."""
+    evidence = record.evidence
+    return {
+        "id": uuid_text(record.id),
+        "remindi_id": uuid_text(record.remindi_id),
+        "evidence_type": EVIDENCE_WORDS[evidence.type],
+        "summary": evidence.summary,
+        "reference_uri": evidence.reference_uri,
+        "content_hash": evidence.content_hash,
+        "observed_at": stamp(evidence.observed_at),
+        "recorded_at": stamp(record.recorded_at),
+        "recorded_by": record.recorded_by,
+        "metadata": None if evidence.metadata_json is None else json.loads(evidence.metadata_json),
+    }
