@@ -20,7 +20,14 @@ from actors.messages.readers import (
 from actors.store import ReadStore, StoreError
 
 ReaderMessage = (
-    GetCheckPage | ListItems | GetItem | ListEvents | ListDueConditions | GetWaiting | GetControl | ListSettings
+    GetCheckPage
+    | ListItems
+    | GetItem
+    | ListEvents
+    | ListDueConditions
+    | GetWaiting
+    | GetControl
+    | ListSettings
 )
 
 

@@ -242,7 +242,9 @@ class Writer(Actor):
             case ReleaseLease():
                 return self._store.release_lease(message.held)
             case UpdateSetting():
-                return self._store.update_setting(moment, message.key, message.value, message.expected_version)
+                return self._store.update_setting(
+                    moment, message.key, message.value, message.expected_version
+                )
             case SetDesired():
                 return self._store.set_desired(moment, message.components, message.desired, message.action)
             case _:

@@ -59,7 +59,9 @@ class Probe(NamedTuple):
     """When to probe again if nothing fires: poll interval and jitter, or the manual check if earlier."""
 
 
-def create(new: NewItem, *, key: int, identifier: bytes, now: int, default_grace: int) -> RecordChange | Refusal:
+def create(
+    new: NewItem, *, key: int, identifier: bytes, now: int, default_grace: int
+) -> RecordChange | Refusal:
     """A new item in state scheduled with its ``created`` event (contract 4.1)."""
     content = new.content
     refusal = check_pair(content.trigger, content.recurrence) or check_goal(content.trigger, new.links)
@@ -87,7 +89,9 @@ def create(new: NewItem, *, key: int, identifier: bytes, now: int, default_grace
         cancelled_at=None,
         created_at=now,
         updated_at=now,
-        overdue_after_seconds=default_grace if new.overdue_after_seconds is None else new.overdue_after_seconds,
+        overdue_after_seconds=default_grace
+        if new.overdue_after_seconds is None
+        else new.overdue_after_seconds,
         occurrence_no=1,
         snooze_count=0,
         version=1,
@@ -208,9 +212,7 @@ def _evaluate_condition(
     if probe is None:
         return _evaluated(item, became, events, as_of, now, lifecycle_event) if events else None
     if events or probe.status != item.last_condition_status:
-        return _evaluated(
-            item, became, (EventType.CONDITION_EVALUATED, *events), as_of, now, lifecycle_event
-        )
+        return _evaluated(item, became, (EventType.CONDITION_EVALUATED, *events), as_of, now, lifecycle_event)
     return Change(became._replace(last_checked_at=as_of), ())
 
 
@@ -234,9 +236,7 @@ def _evaluated(
         version=item.version + 1,
         event_count=item.event_count + len(events),
     )
-    return Change(
-        became, tuple(EventDraft(kind, details, item.version, item.version + 1) for kind in events)
-    )
+    return Change(became, tuple(EventDraft(kind, details, item.version, item.version + 1) for kind in events))
 
 
 def _grace_ended(item: Item, as_of: int) -> bool:
@@ -372,9 +372,7 @@ def _with_trigger(item: Item, trigger: Trigger, now: int) -> Item:
     return item._replace(state=State.SCHEDULED, due_since=None)
 
 
-def _following(
-    item: Item, recurrence: Recurrence | None, now: int, max_catch_up: int
-) -> Advance | None:
+def _following(item: Item, recurrence: Recurrence | None, now: int, max_catch_up: int) -> Advance | None:
     if recurrence is None or item.next_fire_at is None:
         return None
     return advance(

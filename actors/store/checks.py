@@ -160,9 +160,7 @@ def find_page(
     return FoundPage(tuple(ready), tuple(upcoming), position)
 
 
-def shown_page(
-    connection: apsw.Connection, page: FoundPage, as_of: int, names: Names
-) -> CheckPage:
+def shown_page(connection: apsw.Connection, page: FoundPage, as_of: int, names: Names) -> CheckPage:
     """The page as it is answered; its rows must be settled."""
     links = links_of(connection, [row.key for row in (*page.ready, *page.upcoming)])
     items = tuple(

@@ -189,7 +189,9 @@ def _store_lease(connection: apsw.Connection, lease: LeaseRow) -> None:
 def _read_adapters(connection: apsw.Connection) -> AdapterRegistry:
     adapters = []
     known = {adapter.name for adapter in AdapterRegistry.defaults()}
-    for name, enabled, text in connection.execute("SELECT name, enabled, configuration FROM adapter ORDER BY name"):
+    for name, enabled, text in connection.execute(
+        "SELECT name, enabled, configuration FROM adapter ORDER BY name"
+    ):
         if name not in known:
             raise BadControlRow(f"The database holds an unknown adapter: {name[:64]!r}.")
         configuration = read_configuration(name, json.loads(text))

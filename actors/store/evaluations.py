@@ -22,7 +22,9 @@ log = logging.getLogger("remindi.store")
 class Evaluations:
     """Evaluation on one write connection. What it changed since the last commit is kept for the log."""
 
-    def __init__(self, connection: apsw.Connection, owner: int, names: Names, identifiers: Identifiers) -> None:
+    def __init__(
+        self, connection: apsw.Connection, owner: int, names: Names, identifiers: Identifiers
+    ) -> None:
         """Work on the items of ``owner``."""
         self._connection = connection
         self._owner = owner

@@ -27,9 +27,7 @@ def history_page(
     connection: apsw.Connection, owner: int, query: HistoryQuery, names: Names
 ) -> HistoryPage | Refusal:
     """One page of an item's history; within the caller's transaction (contract 5.2)."""
-    row = first_row(
-        connection, "SELECT key FROM item WHERE id = ? AND owner = ?", (query.remindi_id, owner)
-    )
+    row = first_row(connection, "SELECT key FROM item WHERE id = ? AND owner = ?", (query.remindi_id, owner))
     if row is None:
         return NOT_FOUND
     base: int = row[0] << SEQUENCE_BITS

@@ -44,7 +44,9 @@ _INSERT_EVENT: Final = (
 )
 
 
-def find_record(connection: apsw.Connection, owner: int, identifier: bytes, names: Names) -> ItemRecord | None:
+def find_record(
+    connection: apsw.Connection, owner: int, identifier: bytes, names: Names
+) -> ItemRecord | None:
     """A whole item by its identifier; another owner's is not found."""
     row = first_row(
         connection,
@@ -85,9 +87,7 @@ def insert(connection: apsw.Connection, owner: int, record: ItemRecord, change: 
     item, content, links = record
     project = names.intern(content.project_id)
     task = None if content.task_id is None else names.intern(content.task_id)
-    connection.execute(
-        _INSERT_ITEM, (owner, project, task, _waits_for(content, names), change, *item)
-    )
+    connection.execute(_INSERT_ITEM, (owner, project, task, _waits_for(content, names), change, *item))
     connection.execute(
         "INSERT INTO body (key, message, instructions, session_id, task_lineage_id, trigger_fields,"
         " recurrence_fields) VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -130,9 +130,7 @@ def rewrite(connection: apsw.Connection, item: Item, change: int) -> None:
     )
 
 
-def rewrite_content(
-    connection: apsw.Connection, before: ItemRecord, after: ItemRecord, names: Names
-) -> None:
+def rewrite_content(connection: apsw.Connection, before: ItemRecord, after: ItemRecord, names: Names) -> None:
     """Store what an update changed in content and links."""
     item, content, links = after
     if content != before.content:
@@ -230,9 +228,7 @@ def _evaluated_bindings(item: Item, change: int) -> tuple[Any, ...]:
     )
 
 
-def _insert_links(
-    connection: apsw.Connection, item: Item, project: int, links: tuple[Link, ...]
-) -> None:
+def _insert_links(connection: apsw.Connection, item: Item, project: int, links: tuple[Link, ...]) -> None:
     if links:
         connection.executemany(
             "INSERT INTO link (item, position, type, value, project, created_at) VALUES (?, ?, ?, ?, ?, ?)",

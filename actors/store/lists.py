@@ -50,9 +50,9 @@ def _source(query: ListQuery) -> tuple[str, list[str]]:
     elif query.linked_goal_id is not None or query.linked_memory_hash is not None:
         index = "link_value" if query.project_id is None else "link_project"
         source = f"link INDEXED BY {index} CROSS JOIN item ON item.key = link.item"
-        # NOTE: the type stands as a literal, since a partial index is only used for what implies it.
+        # NOTE: SQLite uses a partial index only where its own condition stands word for word.
         kind, value = _driving_link(query)
-        clauses += [f"link.type = {kind:d}", f"link.value = :{value}"]
+        clauses += [f"link.type = {kind:d}", "link.type IN (0, 1)", f"link.value = :{value}"]
         if query.project_id is not None:
             clauses.append("link.project = :project")
     elif query.task_id is not None:
@@ -94,7 +94,9 @@ def _after(source: str) -> str:
 
 
 def _order(source: str) -> str:
-    return "link.created_at DESC, link.item" if source.startswith("link") else "item.created_at DESC, item.key"
+    return (
+        "link.created_at DESC, link.item" if source.startswith("link") else "item.created_at DESC, item.key"
+    )
 
 
 def _bindings(owner: int, query: ListQuery, names: Names) -> dict[str, Any] | None:

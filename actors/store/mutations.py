@@ -53,7 +53,9 @@ Outcome = tuple[Mutated | Refusal, Done | None]
 class Mutations:
     """The five mutations on one write connection."""
 
-    def __init__(self, connection: apsw.Connection, owner: int, names: Names, identifiers: Identifiers) -> None:
+    def __init__(
+        self, connection: apsw.Connection, owner: int, names: Names, identifiers: Identifiers
+    ) -> None:
         """Work on the items of ``owner``."""
         self._connection = connection
         self._owner = owner
@@ -69,7 +71,9 @@ class Mutations:
         """``remindi_add``."""
         default = moment.control.settings[DEFAULT_OVERDUE_SECONDS]
         given = new.overdue_after_seconds is not None
-        grace = idempotency.Grace(default if new.overdue_after_seconds is None else new.overdue_after_seconds, given)
+        grace = idempotency.Grace(
+            default if new.overdue_after_seconds is None else new.overdue_after_seconds, given
+        )
 
         def act() -> tuple[Mutated, Done] | Refusal:
             change = lifecycle.create(
@@ -209,5 +213,3 @@ class Mutations:
             identifiers=self._identifiers,
         )
         return Mutated(item.id, item.state, item.version, warnings), Done(item, event)
-
-

@@ -151,7 +151,9 @@ class WriteStore:
         """What an item says, for log lines that may carry it."""
         return items.message(self._connection, key)
 
-    def update_setting(self, moment: Moment, key: str, value: int, expected_version: int) -> SettingRow | Refusal:
+    def update_setting(
+        self, moment: Moment, key: str, value: int, expected_version: int
+    ) -> SettingRow | Refusal:
         """Store a setting with its audit row, also when it is refused (contract 13.2)."""
         answer = control.update_setting(
             self._connection,
@@ -164,7 +166,9 @@ class WriteStore:
         known = key if any(row.key == key for row in control.setting_rows(self._connection)) else "unknown"
         details = {"setting_key": known}
         if isinstance(answer, Refusal):
-            self._audit(moment, "runtime_setting_updated", "rejected", details | {"failure_code": answer.code.value})
+            self._audit(
+                moment, "runtime_setting_updated", "rejected", details | {"failure_code": answer.code.value}
+            )
         else:
             self._stale_control = True
             self._audit(moment, "runtime_setting_updated", "succeeded", details)
