@@ -1,0 +1,146 @@
+"""Who listens: the one ASGI application. It routes by path, names each exchange and logs it once.
+
+Where WebUI and API will be mounted, ``_elsewhere`` answers for now: nothing is there.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+from remindi import views
+from remindi.errors import NOT_FOUND, ErrorCode, Refusal
+from web import answers
+from web.answers import RETRY_SOON, Answer, Header, Send, json_answer
+from web.body import BodyTooLarge, BodyTooSlow, Disconnected, Receive, read_body
+from web.door import Door
+from web.exchange import Exchange, Scope
+from web.health import LIVE_PATH, READY_PATH, health
+from web.mcp import gate
+from web.mcp.rpc import Rpc
+from web.mcp.tools import Tools
+from web.request_ids import REQUEST_ID_HEADER, choose_request_id
+
+__all__ = ["Door", "create_app"]
+
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+log = logging.getLogger("remindi.http")
+access = logging.getLogger("remindi.http.access")
+
+MCP_PATH: Final = b"/mcp"
+API_PATH: Final = b"/api"
+MAX_LOGGED_PATH: Final = 256
+
+_API_HEADERS: Final[tuple[Header, ...]] = (
+    (
+        b"content-security-policy",
+        b"; ".join(
+            (
+                b"default-src 'self'",
+                b"script-src 'self'",
+                b"style-src 'self'",
+                b"connect-src 'self'",
+                b"form-action 'self'",
+                b"img-src 'self' data:",
+                b"object-src 'none'",
+                b"base-uri 'none'",
+                b"frame-ancestors 'none'",
+            )
+        ),
+    ),
+    (b"x-frame-options", b"DENY"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    answers.NO_STORE,
+)
+"""Contract 11.2."""
+
+
+def create_app(door: Door) -> App:
+    """Make the application of one process.
+
+    Args:
+        door: whom it may ask. Its ``board`` decides from the first request on who is let in, so the
+            application may listen before anybody else has started.
+    """
+    return _Edge(door)
+
+
+class _Edge:
+    def __init__(self, door: Door) -> None:
+        self._door = door
+        self._gate = gate.Gate(door.config, door.board)
+        self._rpc = Rpc(Tools(door))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one HTTP exchange (ASGI)."""
+        if scope["type"] != "http":
+            raise RuntimeError(f"{scope['type']} is not served")
+        started = time.perf_counter()
+        exchange = Exchange(scope, receive, send)
+        exchange.request_id = choose_request_id(exchange.one(REQUEST_ID_HEADER), self._door.ids)
+        try:
+            await exchange.answer(await self._answer(exchange))
+        except Disconnected:
+            pass
+        except asyncio.CancelledError:
+            # Only the server's stop cancels a request, after its connection is gone: nobody is left.
+            log.warning("a request was cut off", extra={"request_id": exchange.request_id})
+        except Exception:
+            log.exception("a request failed", extra={"request_id": exchange.request_id})
+            if exchange.status == 0:
+                await exchange.answer(answers.FAILED)
+        if access.isEnabledFor(logging.INFO):
+            _log_access(exchange, started)
+
+    async def _answer(self, exchange: Exchange) -> Answer:
+        path = exchange.path
+        if path == MCP_PATH:
+            return await self._mcp(exchange)
+        if path in (LIVE_PATH, READY_PATH):
+            return health(path, exchange.method, self._door.board)
+        return self._elsewhere(exchange)
+
+    async def _mcp(self, exchange: Exchange) -> Answer:
+        """Contract 10.1, the body and the method after all else."""
+        refused = self._gate.refuse(exchange)
+        if refused is not None:
+            return refused
+        try:
+            body = await read_body(exchange.receive)
+        except BodyTooLarge:
+            return answers.BODY_TOO_LARGE
+        except BodyTooSlow:
+            return answers.BODY_TOO_SLOW
+        if exchange.method != "POST":
+            return gate.METHOD
+        return await self._rpc.answer(exchange, body)
+
+    def _elsewhere(self, exchange: Exchange) -> Answer:
+        """Every other path: a small JSON 404, never a page and never a redirect."""
+        starting = self._door.board.startup == "starting"
+        if exchange.path == API_PATH or exchange.path.startswith(API_PATH + b"/"):
+            if starting:
+                return _api_refusal(exchange, Refusal(ErrorCode.MAINTENANCE_ACTIVE), RETRY_SOON)
+            return _api_refusal(exchange, NOT_FOUND)
+        return answers.STARTING if starting else answers.NOT_FOUND
+
+
+def _api_refusal(exchange: Exchange, refusal: Refusal, *headers: Header) -> Answer:
+    envelope = views.failure(exchange.request_id, refusal, always_details=True)
+    return json_answer(refusal.code.http_status, views.to_json(envelope), *_API_HEADERS, *headers)
+
+
+def _log_access(exchange: Exchange, started: float) -> None:
+    """One line per request (contract 17.4): never the query, a header or a body."""
+    about: dict[str, Any] = {
+        "request_id": exchange.request_id,
+        "method": exchange.method,
+        "path": exchange.path[:MAX_LOGGED_PATH].decode("latin-1"),
+        "status": exchange.status,
+        "duration_ms": round((time.perf_counter() - started) * 1_000, 3),
+    }
+    # PERF: a record made here skips the walk up the stack that looks for the caller.
+    access.handle(access.makeRecord(access.name, logging.INFO, "", 0, "request", (), None, extra=about))

@@ -1,0 +1,34 @@
+"""What every door is given: whom it may ask, and the sources it reads time, chance and identity from."""
+
+from dataclasses import dataclass, field
+
+from actors.address import Address
+from actors.board import Board
+from actors.system import Clock, Identifiers, Random, system_random
+from remindi.config import Config
+from remindi.cursors import Cursors
+
+READER_SECONDS = 5.0
+"""How long a door waits for the reader."""
+WRITER_SECONDS = 10.0
+"""How long a door waits for the writer; longer than the database's busy timeout."""
+PROBES_SECONDS = 65.0
+"""How long a door waits for probes; longer than the longest ``adapters.timeout_seconds``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Door:
+    """The collaborators of the doors; made by the composition root, used on the HTTP thread."""
+
+    config: Config
+    board: Board
+    writer: Address
+    reader: Address
+    probes: Address
+    cursors: Cursors
+    clock: Clock
+    ids: Identifiers
+    """Of the HTTP thread alone."""
+    actor_id: str
+    """Of the MCP door (contract section 9)."""
+    chance: Random = field(default_factory=system_random)

@@ -1,0 +1,210 @@
+"""The SDK behind the door: the one place that imports from ``mcp``.
+
+``mcp.server.runner.serve_one`` serves a single request of any protocol version without transport, streams or
+tasks. It is importable but undocumented: the minor version is pinned in pyproject.toml and the conformance
+run is the alarm.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final, Protocol, cast
+
+import anyio
+import mcp_types
+from mcp.server.caching import CacheHint
+from mcp.server.connection import Connection
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.server.runner import serve_one
+from mcp.shared.dispatcher import CallOptions
+from mcp.shared.exceptions import MCPError, NoBackChannelError
+from mcp.shared.inbound import (
+    ERROR_CODE_HTTP_STATUS,
+    InboundLadderRejection,
+    InboundModernRoute,
+    classify_inbound_request,
+)
+from mcp.shared.message import ServerMessageMetadata
+from mcp.shared.transport_context import TransportContext
+from mcp_types import (
+    HEADER_MISMATCH,
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    PROTOCOL_VERSION_META_KEY,
+    UNSUPPORTED_PROTOCOL_VERSION,
+)
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, KNOWN_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
+
+from remindi import __version__
+from remindi.schemas import INSTRUCTIONS, SERVER_NAME, SERVER_TITLE, TOOLS
+
+__all__ = [
+    "ERROR_CODE_HTTP_STATUS",
+    "HANDSHAKE_PROTOCOL_VERSIONS",
+    "HEADER_MISMATCH",
+    "INTERNAL_ERROR",
+    "INVALID_PARAMS",
+    "INVALID_REQUEST",
+    "KNOWN_PROTOCOL_VERSIONS",
+    "MODERN_PROTOCOL_VERSIONS",
+    "PARSE_ERROR",
+    "PROTOCOL_VERSION_META_KEY",
+    "UNSUPPORTED_PROTOCOL_VERSION",
+    "InboundLadderRejection",
+    "InboundModernRoute",
+    "Kernel",
+    "ProtocolError",
+    "classify_inbound_request",
+]
+
+Json = dict[str, Any]
+
+ASSUMED_VERSION: Final = "2025-03-26"
+"""What a client without an ``MCP-Protocol-Version`` header speaks, by the specification."""
+LIST_TTL_MS: Final = 300_000
+"""How long a client may keep our tool list; it changes with a new version of the service only."""
+_TRANSPORT: Final = TransportContext(kind="streamable-http", can_send_request=False)
+_HINT: Final = CacheHint(ttl_ms=LIST_TTL_MS, scope="private")
+
+
+class ProtocolError(Exception):
+    """A JSON-RPC error instead of a result."""
+
+    def __init__(self, code: int, message: str, data: object = None) -> None:
+        """Take the fields of the error object; null data is left out."""
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.data = data
+
+
+class Call(Protocol):
+    """One ``tools/call`` on its way; the SDK carries it to the handler untouched."""
+
+    async def run(self, name: str, arguments: Json) -> bool | None:
+        """Run the tool and keep its answer; whether it is an error, or None for an unknown tool."""
+        ...
+
+
+class _DispatchContext:
+    """What the SDK wants to know of the message (its protocol ``DispatchContext``): there is no way back."""
+
+    __slots__ = ("_cancelled", "message_metadata", "request_id")
+
+    transport: Final = _TRANSPORT
+    can_send_request: Final = False
+
+    def __init__(self, request_id: str | int, call: Call) -> None:
+        self.request_id = request_id
+        self.message_metadata = ServerMessageMetadata(request_context=call)
+        self._cancelled: anyio.Event | None = None
+
+    @property
+    def cancel_requested(self) -> anyio.Event:
+        if self._cancelled is None:
+            self._cancelled = anyio.Event()
+        return self._cancelled
+
+    async def send_raw_request(
+        self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
+    ) -> Json:
+        """Refuse (there is nobody to ask)."""
+        del params, opts
+        raise NoBackChannelError(method)
+
+    async def notify(
+        self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
+    ) -> None:
+        """Drop it: an answer in JSON has no room for notifications."""
+
+    async def progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
+        """Drop it, as ``notify``."""
+
+
+class Kernel:
+    """The MCP server proper: version gating, validation, negotiation and shapes of results are the SDK's."""
+
+    def __init__(self) -> None:
+        """Make the server with our tools."""
+        listed = mcp_types.ListToolsResult(tools=[_tool(schema) for schema in TOOLS])
+
+        async def list_tools(
+            _: ServerRequestContext[Any, Any], params: mcp_types.PaginatedRequestParams | None
+        ) -> mcp_types.ListToolsResult:
+            if params is not None and params.cursor is not None:
+                raise MCPError(code=INVALID_PARAMS, message="Unknown cursor")
+            return listed
+
+        self._server: Server[Any] = Server(
+            SERVER_NAME,
+            version=__version__,
+            title=SERVER_TITLE,
+            instructions=INSTRUCTIONS,
+            cache_hints={"tools/list": _HINT, "server/discover": _HINT},
+            # PERF: without this the SDK lists all tools before each call, to look for header annotations.
+            get_tool_input_schema=lambda _: None,
+            on_list_tools=list_tools,
+            on_call_tool=cast("Callable[..., Awaitable[Any]]", _call_tool),
+        )
+        # PERF: the default middleware makes spans that nobody collects.
+        self._server.middleware.clear()
+
+    async def serve(
+        self,
+        request_id: str | int,
+        method: str,
+        params: Json | None,
+        route: InboundModernRoute | str,
+        call: Call,
+    ) -> Json:
+        """The result of one request.
+
+        Args:
+            request_id: of the JSON-RPC message.
+            method: of the message.
+            params: of the message.
+            route: a classified modern request, or the version that a handshake client speaks.
+            call: given the tool call, if it is one; the result then holds a placeholder for its answer.
+
+        Raises:
+            ProtocolError: the answer is a JSON-RPC error.
+        """
+        if isinstance(route, str):
+            connection = Connection.from_envelope(route, None, None)
+        else:
+            connection = Connection.from_envelope(
+                route.protocol_version, route.client_info, route.client_capabilities
+            )
+        context = _DispatchContext(request_id, call)
+        try:
+            return await serve_one(
+                self._server, context, method, params, connection=connection, lifespan_state=None
+            )
+        except MCPError as error:
+            raise ProtocolError(error.error.code, error.error.message, error.error.data) from None
+        except ValidationError:
+            raise ProtocolError(INVALID_PARAMS, "Invalid request parameters") from None
+
+
+async def _call_tool(
+    context: ServerRequestContext[Any, Any], params: mcp_types.CallToolRequestParams
+) -> Json:
+    call = cast(Call, context.request)
+    is_error = await call.run(params.name, {} if params.arguments is None else params.arguments)
+    if is_error is None:
+        raise MCPError(code=INVALID_PARAMS, message="Unknown tool")
+    # PERF: a placeholder that costs the SDK little; the door puts the rendered answer in its place.
+    return {"content": [{"type": "text", "text": ""}], "structuredContent": {}, "isError": is_error}
+
+
+def _tool(schema: Any) -> mcp_types.Tool:
+    return mcp_types.Tool(
+        name=schema.name,
+        title=schema.title,
+        description=schema.description,
+        input_schema=schema.input_schema,
+        output_schema=schema.output_schema,
+        annotations=mcp_types.ToolAnnotations.model_validate(schema.annotations),
+    )

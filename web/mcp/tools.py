@@ -1,0 +1,248 @@
+"""The eight tools: read the arguments, ask, render. Rules live in ``remindi``, effects in the actors."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final, NamedTuple, TypeVar
+
+from actors.address import ActorError
+from actors.failures import unrefused
+from actors.messages import Request
+from actors.messages.probes import RunProbes
+from actors.messages.readers import (
+    DueCondition,
+    GetCheckPage,
+    ListDueConditions,
+    ListEvents,
+    ListItems,
+    ProbeTarget,
+    Unsettled,
+)
+from actors.messages.writer import (
+    AddItem,
+    ApplyProbes,
+    CancelItem,
+    CompleteItem,
+    EvaluatePage,
+    SnoozeItem,
+    UpdateItem,
+)
+from actors.probing import result_of
+from remindi import inputs, tools, views
+from remindi.answers import CheckPage, Mutated
+from remindi.errors import ErrorCode, Refusal
+from remindi.events import ActorType, Caller
+from remindi.requests import CheckQuery
+from web.door import PROBES_SECONDS, READER_SECONDS, WRITER_SECONDS, Door
+from web.outcomes import refusal_of
+
+R = TypeVar("R")
+Arguments = Mapping[str, Any]
+Json = dict[str, Any]
+
+log = logging.getLogger("remindi.mcp")
+
+CLIENT_FLAG: Final = "wait_for_previous"
+"""A boolean that Gemini CLI adds to every call; dropped before validation (contract 2.3)."""
+DUE_CONDITIONS_AT_ONCE: Final = 200
+
+
+class Rendered(NamedTuple):
+    """The envelope of one tool call as JSON text, and whether it tells of a failure."""
+
+    json: bytes
+    is_error: bool
+
+
+class Tools:
+    """The tools of the MCP door."""
+
+    def __init__(self, door: Door) -> None:
+        """Make the tools; they ask through the door's addresses."""
+        self._door = door
+        self._handlers: dict[str, Callable[[Arguments, Caller], Awaitable[Json | Refusal]]] = {
+            tools.ADD: self._add,
+            tools.CHECK: self._check,
+            tools.COMPLETE: self._complete,
+            tools.SNOOZE: self._snooze,
+            tools.UPDATE: self._update,
+            tools.LIST: self._list,
+            tools.CANCEL: self._cancel,
+            tools.HISTORY: self._history,
+        }
+        self._reads = frozenset((tools.LIST, tools.HISTORY, tools.CHECK))
+
+    async def call(self, name: str, arguments: Json, request_id: str) -> Rendered | None:
+        """Run a tool; None when there is none of that name. It never raises.
+
+        Args:
+            name: of the tool.
+            arguments: as the client sent them.
+            request_id: of the exchange.
+        """
+        handler = self._handlers.get(name)
+        if handler is None:
+            return None
+        if isinstance(arguments.get(CLIENT_FLAG), bool):
+            arguments = {key: value for key, value in arguments.items() if key != CLIENT_FLAG}
+        caller = Caller(ActorType.AGENT, self._door.actor_id, request_id)
+        outcome: Json | Refusal
+        try:
+            outcome = await handler(arguments, caller)
+        except Exception as error:
+            outcome = refusal_of(error, self._door.board, mutation=name not in self._reads)
+            about = {"request_id": request_id, "tool": name, "code": outcome.code.value}
+            if outcome.code == ErrorCode.INTERNAL_ERROR and not isinstance(error, ActorError):
+                log.exception("a tool call failed", extra=about)
+            else:
+                log.warning("a tool call got no answer: %s", type(error).__name__, extra=about)
+        if isinstance(outcome, Refusal):
+            return Rendered(views.to_json(views.failure(request_id, outcome, always_details=False)), True)
+        return Rendered(views.to_json(views.success(request_id, outcome)), False)
+
+    # -------------------------------------------------------------- mutations
+
+    async def _add(self, arguments: Arguments, caller: Caller) -> Json | Refusal:
+        request = inputs.read_add(arguments, self._door.clock.now())
+        if isinstance(request, Refusal):
+            return request
+        return await self._mutate(AddItem(caller=caller, request=request))
+
+    async def _complete(self, arguments: Arguments, caller: Caller) -> Json | Refusal:
+        request = inputs.read_complete(arguments, self._door.clock.now())
+        if isinstance(request, Refusal):
+            return request
+        return await self._mutate(CompleteItem(caller=caller, request=request))
+
+    async def _snooze(self, arguments: Arguments, caller: Caller) -> Json | Refusal:
+        request = inputs.read_snooze(arguments, self._door.clock.now())
+        if isinstance(request, Refusal):
+            return request
+        return await self._mutate(SnoozeItem(caller=caller, request=request))
+
+    async def _update(self, arguments: Arguments, caller: Caller) -> Json | Refusal:
+        request = inputs.read_update(arguments, self._door.clock.now())
+        if isinstance(request, Refusal):
+            return request
+        return await self._mutate(UpdateItem(caller=caller, request=request))
+
+    async def _cancel(self, arguments: Arguments, caller: Caller) -> Json | Refusal:
+        request = inputs.read_cancel(arguments, self._door.clock.now())
+        if isinstance(request, Refusal):
+            return request
+        return await self._mutate(CancelItem(caller=caller, request=request))
+
+    async def _mutate(self, message: Request[Mutated | Refusal]) -> Json | Refusal:
+        mutated = await self._door.writer.acall(message, timeout=WRITER_SECONDS)
+        return mutated if isinstance(mutated, Refusal) else views.mutation_data(mutated)
+
+    # ------------------------------------------------------------------ reads
+
+    async def _list(self, arguments: Arguments, caller: Caller) -> Json | Refusal:
+        paged = inputs.read_list(arguments, self._door.clock.now())
+        if isinstance(paged, Refusal):
+            return paged
+        query = self._door.cursors.resume_list(paged)
+        if isinstance(query, Refusal):
+            return query
+        page = await self._read(ListItems(caller=caller, query=query))
+        return views.list_data(page, self._door.cursors.next_list(query, page.next))
+
+    async def _history(self, arguments: Arguments, caller: Caller) -> Json | Refusal:
+        paged = inputs.read_history(arguments, self._door.clock.now())
+        if isinstance(paged, Refusal):
+            return paged
+        query = self._door.cursors.resume_history(paged)
+        if isinstance(query, Refusal):
+            return query
+        page = await self._read(ListEvents(caller=caller, query=query))
+        if isinstance(page, Refusal):
+            return page
+        cursor = self._door.cursors.next_history(query, page.next_after)
+        return views.history_data(page, query.remindi_id, cursor)
+
+    async def _read(self, message: Request[R]) -> R:
+        return await self._door.reader.acall(message, timeout=READER_SECONDS)
+
+    # ------------------------------------------------------------------ check
+
+    async def _check(self, arguments: Arguments, caller: Caller) -> Json | Refusal:
+        now = self._door.clock.now()
+        paged = inputs.read_check(arguments, now)
+        if isinstance(paged, Refusal):
+            return paged
+        query = self._door.cursors.resume_check(paged)
+        if isinstance(query, Refusal):
+            return query
+        if query.after is not None:
+            page = await self._page(query, query.after.as_of, caller)
+        elif query.evaluate_conditions:
+            page = await self._probed_page(query, now, caller)
+        else:
+            page = await self._page(query, now, caller)
+        return views.check_data(page, self._door.cursors.next_check(query, page.next))
+
+    async def _page(self, query: CheckQuery, as_of: int, caller: Caller) -> CheckPage:
+        """A page: from the reader, or from the writer when something on it changes by being evaluated."""
+        page = await self._read(GetCheckPage(caller=caller, query=query, as_of=as_of))
+        return await self._settled(page, query, as_of, caller)
+
+    async def _settled(
+        self, page: CheckPage | Unsettled, query: CheckQuery, as_of: int, caller: Caller
+    ) -> CheckPage:
+        if isinstance(page, CheckPage):
+            return page
+        message = EvaluatePage(caller=caller, query=query, as_of=as_of)
+        return unrefused(await self._door.writer.acall(message, timeout=WRITER_SECONDS))
+
+    async def _probed_page(self, query: CheckQuery, as_of: int, caller: Caller) -> CheckPage:
+        """The first page of a walk, after the project's due conditions were looked at (contract 5.1)."""
+        # PERF: nearly always no condition is due. Both questions lie in the reader's inbox together, and the
+        # page that was read right after "none" is the answer.
+        guess = asyncio.create_task(self._read(GetCheckPage(caller=caller, query=query, as_of=as_of)))
+        try:
+            targets = await self._due_conditions(query.project_id, as_of, caller)
+            if not targets:
+                return await self._settled(await guess, query, as_of, caller)
+        finally:
+            guess.cancel()
+        await self._probe(targets, query, as_of, caller)
+        return await self._page(query, as_of, caller)
+
+    async def _due_conditions(self, project_id: str, as_of: int, caller: Caller) -> list[ProbeTarget]:
+        found: list[ProbeTarget] = []
+        after: DueCondition | None = None
+        while True:
+            batch = await self._read(
+                ListDueConditions(
+                    caller=caller,
+                    as_of=as_of,
+                    project_id=project_id,
+                    after=after,
+                    limit=DUE_CONDITIONS_AT_ONCE,
+                )
+            )
+            found.extend(batch)
+            if len(batch) < DUE_CONDITIONS_AT_ONCE:
+                return found
+            after = DueCondition(batch[-1].next_evaluation_at, batch[-1].key)
+
+    async def _probe(self, targets: list[ProbeTarget], query: CheckQuery, as_of: int, caller: Caller) -> None:
+        """Look at the conditions and store what was seen; a pool that does not answer fails no check."""
+        try:
+            answers = await self._door.probes.acall(
+                RunProbes(caller=caller, targets=tuple(targets)), timeout=PROBES_SECONDS
+            )
+        except ActorError as error:
+            log.warning(
+                "conditions were not probed",
+                extra={"request_id": caller.request_id, "error": type(error).__name__},
+            )
+            return
+        message = ApplyProbes(
+            caller=caller,
+            results=tuple(result_of(answer, self._door.chance) for answer in answers),
+            lifecycle_event=query.context.lifecycle_event,
+            as_of=as_of,
+        )
+        unrefused(await self._door.writer.acall(message, timeout=WRITER_SECONDS))

@@ -1,0 +1,32 @@
+"""Outcomes: what a broken ask is to a caller, as a code of contract 3.1."""
+
+from typing import Final
+
+from actors.address import ActorError, OutcomeUnknown, Unavailable
+from actors.board import Board
+from actors.failures import DatabaseRefused
+from remindi.errors import ErrorCode, Refusal
+
+_BUSY: Final = Refusal(ErrorCode.DATABASE_BUSY)
+_MAINTENANCE: Final = Refusal(ErrorCode.MAINTENANCE_ACTIVE)
+_INTERNAL: Final = Refusal(ErrorCode.INTERNAL_ERROR)
+
+
+def refusal_of(error: Exception, board: Board, *, mutation: bool) -> Refusal:
+    """The refusal that a caller sees instead of an exception.
+
+    A mutation whose outcome is unknown is retryable: its idempotency key makes the retry safe. A read has no
+    such doubt; that it got no answer is our fault.
+    """
+    match error:
+        case Unavailable() if board.maintenance or board.startup in ("starting", "stopping"):
+            return _MAINTENANCE
+        case OutcomeUnknown() if not mutation:
+            return _INTERNAL
+        case ActorError() | DatabaseRefused():
+            return _BUSY
+        case _ if type(error).__name__ == "Busy":
+            # NOTE: the reader's word for a locked database; the store's exceptions are not ours to import.
+            return _BUSY
+        case _:
+            return _INTERNAL

@@ -1,0 +1,194 @@
+"""The wire: uvicorn's HTTP/1.1 protocol with the bounds it lacks, so that no client can hold us.
+
+Uvicorn with httptools knows no limit for a request's head, no deadline for it, and none for a body that
+nobody reads any more. Here each has one, and a refusal on this level looks like any other of ours.
+"""
+
+import asyncio
+import logging
+import secrets
+import time
+from typing import Any, Final
+
+import httptools
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
+
+from remindi.identifiers import uuid7, uuid_text
+from web.answers import Answer, refusal
+from web.request_ids import REQUEST_ID_HEADER
+
+log = logging.getLogger("remindi.http")
+
+MAX_CONNECTIONS: Final = 512
+MAX_HEAD_BYTES: Final = 32_768
+"""Request line and headers together."""
+HEAD_SECONDS: Final = 10.0
+"""From the first byte of a request, or from the connection, to the end of the head."""
+LINGER_SECONDS: Final = 5.0
+LINGER_BYTES: Final = 2_097_152
+"""How much of a body is read after its answer went out: a client that still sends would otherwise lose it."""
+
+_CLOSE: Final = (b"connection", b"close")
+_MALFORMED: Final = refusal(400, "The HTTP request is malformed.", _CLOSE)
+_HEAD_TOO_LARGE: Final = refusal(431, "Request line and headers are larger than 32768 bytes.", _CLOSE)
+_HEAD_TOO_SLOW: Final = refusal(408, "The request did not arrive in time.", _CLOSE)
+_CROWDED: Final = refusal(503, "Too many connections are open; try again.", _CLOSE, (b"retry-after", b"1"))
+
+
+class _HeadTooLarge(Exception):
+    """Raised inside a callback of the parser, which wraps it."""
+
+
+class _OtherAuthority(Exception):
+    """A request line names another authority than Host does, or none at all."""
+
+
+class Wire(HttpToolsProtocol):
+    """One connection."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._head_begun = False
+        self._head_bytes = 0
+        self._head_timer: asyncio.TimerHandle | None = None
+        self._linger_timer: asyncio.TimerHandle | None = None
+        self._discarded = 0
+
+    # ------------------------------------------------------------- connection
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Take a connection, or turn it away when too many are open."""
+        super().connection_made(transport)
+        if len(self.connections) > MAX_CONNECTIONS:
+            self._refuse(_CROWDED)
+            return
+        self._head_timer = self.loop.call_later(HEAD_SECONDS, self._head_late)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the connection."""
+        self._stop_head_timer()
+        self._stop_lingering()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Feed the parser; bytes of a head that spans several reads are counted as they come."""
+        if self.transport.is_closing():
+            return
+        counted = self._head_begun
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            # The request was served as if it had not asked; what follows on this connection is unknown.
+            if not self._answered():
+                self.cycle.keep_alive = False
+        except httptools.HttpParserError as error:
+            too_large = isinstance(error.__context__, _HeadTooLarge)
+            self._refuse(_HEAD_TOO_LARGE if too_large else _MALFORMED)
+            return
+        if self._head_begun:
+            self._head_bytes += len(data) if counted else 0
+            if self._head_bytes > MAX_HEAD_BYTES:
+                self._refuse(_HEAD_TOO_LARGE)
+            elif self._head_timer is None:
+                # PERF: nearly every head comes in one piece, and then no timer is ever made.
+                self._head_timer = self.loop.call_later(HEAD_SECONDS, self._head_late)
+
+    # ------------------------------------------------------- parser's callbacks
+
+    def on_message_begin(self) -> None:
+        """Start a request: only now the connection is idle no more."""
+        self._unset_keepalive_if_required()
+        self._head_begun = True
+        self._head_bytes = 0
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        """Check the head as a whole and start the application."""
+        self._head_begun = False
+        self._stop_head_timer()
+        size = len(self.url)
+        for name, value in self.headers:
+            size += len(name) + len(value) + 4
+        if size > MAX_HEAD_BYTES:
+            raise _HeadTooLarge
+        if not self.url.startswith(b"/"):
+            self._check_authority()
+        super().on_headers_complete()
+
+    def _check_authority(self) -> None:
+        """A target in absolute form must name the Host that the gate will look at (RFC 9112, 3.2.2)."""
+        authority = self.url.partition(b"://")[2].split(b"/")[0].split(b"?")[0].lower()
+        hosts = [value.strip(b" \t").lower() for name, value in self.headers if name == b"host"]
+        if not authority or hosts != [authority]:
+            raise _OtherAuthority
+
+    def on_body(self, body: bytes) -> None:
+        """Take a piece of a body; once the answer is out it is counted and dropped."""
+        if self.cycle.response_complete:
+            self._discarded += len(body)
+            if self._discarded > LINGER_BYTES:
+                self.transport.close()
+            return
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """End a request."""
+        self._stop_lingering()
+        super().on_message_complete()
+
+    # ------------------------------------------------------------------- ends
+
+    def on_response_complete(self) -> None:
+        """Go on with the connection; a body that is still on its way gets little time and room."""
+        super().on_response_complete()
+        if self.cycle.response_complete and self.cycle.more_body and not self.transport.is_closing():
+            self._discarded = 0
+            self._linger_timer = self.loop.call_later(LINGER_SECONDS, self.transport.abort)
+
+    def timeout_keep_alive_handler(self) -> None:
+        """End an idle connection, also one whose client never read its last answer."""
+        self.transport.abort()
+
+    def shutdown(self) -> None:
+        """End the connection as soon as what runs is answered; a request half received does not run."""
+        if not self._answered() and self.cycle.more_body:
+            self.transport.close()
+        else:
+            super().shutdown()
+
+    def _answered(self) -> bool:
+        """Whether no request of this connection waits for its answer."""
+        cycle: RequestResponseCycle | None = self.cycle
+        return cycle is None or cycle.response_complete
+
+    def _head_late(self) -> None:
+        self._head_timer = None
+        if self._head_begun:
+            self._refuse(_HEAD_TOO_SLOW)
+        else:
+            self.transport.close()
+
+    def _stop_head_timer(self) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
+
+    def _stop_lingering(self) -> None:
+        if self._linger_timer is not None:
+            self._linger_timer.cancel()
+            self._linger_timer = None
+
+    def _refuse(self, answer: Answer) -> None:
+        """Answer without the application, and close; silently while an earlier answer is on its way."""
+        self._stop_head_timer()
+        self._head_begun = False
+        if self._answered():
+            request_id = uuid_text(uuid7(time.time_ns() // 1_000_000, 0, secrets.randbits(54)))
+            headers = (*answer.headers, (REQUEST_ID_HEADER, request_id.encode("ascii")))
+            head = b"".join(b"%b: %b\r\n" % header for header in headers)
+            self.transport.write(STATUS_LINE[answer.status] + head + b"\r\n" + answer.body)
+            log.info(
+                "a request was refused on the wire",
+                extra={"request_id": request_id, "status": answer.status},
+            )
+        self.transport.close()
