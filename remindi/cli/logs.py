@@ -18,7 +18,7 @@ from typing import Any, Final
 from pydantic_core import PydanticSerializationError, to_json
 
 from remindi.instants import stamp
-from remindi.logfilter import OFF, TRACE, LogFilter
+from remindi.logfilter import TRACE, LogFilter
 
 MAX_WAITING_BYTES: Final = 4_194_304
 """Lines that may wait for standard output."""
@@ -38,7 +38,10 @@ _LEVEL_WORDS: Final = {
     logging.CRITICAL: "error",
 }
 _QUIET: Final = ("mcp", "uvicorn", "pykka", "asyncio", "urllib3")
-"""Libraries whose chatter below a warning is nobody's news, unless the filter names them."""
+"""Libraries whose lines below a warning may hold what clients sent; no filter brings those out."""
+_TELLING: Final = (OSError, ImportError, AttributeError, TypeError, NameError)
+_OURS: Final = ("remindi", "actors", "web", "apsw")
+"""Whose exceptions speak of the fault alone. The text of any other may quote what it failed on."""
 
 
 def configure(log_filter: LogFilter) -> "LineHandler":
@@ -52,12 +55,11 @@ def configure(log_filter: LogFilter) -> "LineHandler":
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(log_filter.level)
-    named = dict(log_filter.targets)
-    for name in _QUIET:
-        if log_filter.level > logging.DEBUG or log_filter.level == OFF:
-            logging.getLogger(name).setLevel(max(log_filter.level, logging.WARNING))
-    for name, level in named.items():
+    for name, level in log_filter.targets:
         logging.getLogger(name).setLevel(level)
+    for name in _QUIET:
+        logger = logging.getLogger(name)
+        logger.setLevel(max(logger.getEffectiveLevel(), logging.WARNING))
     # A fault inside logging must not print tracebacks between the lines.
     logging.raiseExceptions = False
     logging.captureWarnings(True)
@@ -183,17 +185,26 @@ def render(record: logging.LogRecord) -> bytes:
 
 
 def describe(error: BaseException) -> dict[str, Any]:
-    """An exception as fields: its type, its text, and the innermost frames as ``file:line function``."""
+    """An exception as fields: its type, its text, and the innermost frames as ``file:line function``.
+
+    The text is there only where it cannot hold an item's content (contract 17.4).
+    """
     frames = traceback.extract_tb(error.__traceback__)
     told: dict[str, Any] = {
         "type": type(error).__name__,
-        "message": _cut(_text_of(error)),
+        "message": _fault_of(error),
         "trace": [f"{_short(frame.filename)}:{frame.lineno} {frame.name}" for frame in frames[-MAX_FRAMES:]],
     }
     cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     if cause is not None:
-        told["cause"] = {"type": type(cause).__name__, "message": _cut(_text_of(cause))}
+        told["cause"] = {"type": type(cause).__name__, "message": _fault_of(cause)}
     return told
+
+
+def _fault_of(error: BaseException) -> str | None:
+    if isinstance(error, _TELLING) or type(error).__module__.partition(".")[0] in _OURS:
+        return _cut(_text_of(error))
+    return None
 
 
 def _level_word(level: int) -> str:

@@ -1,0 +1,36 @@
+"""The command line's front door: reads what is asked for and calls the command; knows nothing else."""
+
+import sys
+from typing import assert_never
+
+from remindi import __version__
+from remindi.cli.arguments import InitArguments, SchemaArguments, ServeArguments, VersionArguments, parse
+from remindi.cli.exits import OK
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one command and return its exit code (``remindi.cli.exits``)."""
+    arguments = parse(argv)
+    # Each command imports what it needs: `remindi version` does not load a server.
+    match arguments:
+        case ServeArguments():
+            from remindi.cli import serve
+
+            return serve.run(arguments)
+        case InitArguments():
+            from remindi.cli import init
+
+            return init.run(arguments)
+        case SchemaArguments():
+            from remindi.cli import schema
+
+            return schema.run(arguments)
+        case VersionArguments():
+            print(f"remindi {__version__}")
+            return OK
+        case _:
+            assert_never(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
