@@ -115,13 +115,13 @@ def lock(directory: Path) -> DirectoryLock:
     except BlockingIOError:
         os.close(descriptor)
         raise DirectoryInUse(
-            f"Another Remindi process uses this directory: {directory} (REMINDI_DB_PATH). Stop it first, or give"
-            " this one its own."
+            f"Another Remindi process uses this directory: {directory} (REMINDI_DB_PATH). Stop it first,"
+            " or give this one its own."
         ) from None
     except OSError as error:
         os.close(descriptor)
         raise DirectoryUnusable(
-            f"{path} cannot be locked: {_words(error)}. uid {os.geteuid()} needs a file system with locks there."
+            f"{path} cannot be locked: {_words(error)}. uid {os.geteuid()} needs a file system with locks."
         ) from None
     return DirectoryLock(descriptor)
 

@@ -5,7 +5,7 @@ Apart from the scheduler, so that a long pass or probe never lets the lease run 
 
 import logging
 from collections.abc import Callable
-from typing import Any, Final, assert_never
+from typing import Final, assert_never
 
 from actors.actor import Actor
 from actors.address import Address, OutcomeUnknown

@@ -1,4 +1,4 @@
-"""The reader: one query-only connection on a thread of its own, for every read that a door or actor asks for."""
+"""The reader: one query-only connection on a thread of its own, for every read that anybody asks for."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -37,7 +37,7 @@ class Reader(Actor):
     def __init__(self, name: str, on_death: Callable[[str], None], *, store_path: Path, owner: str) -> None:
         """Make the reader; the database is opened on its own thread, after the writer has brought it up."""
         super().__init__(name, on_death)
-        self._open = lambda: ReadStore(store_path, owner)
+        self._open: Callable[[], ReadStore] = lambda: ReadStore(store_path, owner)
         self._failure: StoreError | None = None
 
     def on_start(self) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, Protocol
 
 from actors.actor import Actor
-from actors.address import ActorError, Address
+from actors.address import Address
 from actors.messages import Ping
 from actors.system import Clock
 
@@ -144,7 +144,8 @@ class Supervisor:
         left = max(_GLANCE_SECONDS, deadline - self._clock.monotonic())
         try:
             child.address.call(Ping(), timeout=left)
-        except ActorError as error:
+        except Exception as error:
+            # An actor that could not open what it needs says so here, with its own typed error.
             raise StartFailed(child.name) from error
         log.debug("an actor started", extra={"actor": child.name})
 
@@ -267,8 +268,7 @@ class Supervisor:
         # From here on nobody waits for it in vain; its own notices to itself are lost, which is meant.
         child.address.bind(None)
         self._life.pop(child.name, None)
-        if not actor.actor_stopped.is_set():
-            actor.end()
+        actor.end()
         if not _ended(actor.thread, budget):
             log.error("an actor is stuck", extra={"actor": child.name, "seconds": round(budget, 1)})
             return False
@@ -278,11 +278,14 @@ class Supervisor:
         return True
 
     def _bury(self, child: Child) -> None:
-        """Take a dead actor out of the way and tell those who wait for it."""
+        """Take an actor that is dead, or did not start, out of the way and tell those who wait for it."""
         child.address.bind(None)
         self._life.pop(child.name, None)
         actor = self._living.pop(child.name, None)
-        if actor is not None and _ended(actor.thread, _BURIAL_SECONDS):
+        if actor is None:
+            return
+        actor.end()
+        if _ended(actor.thread, _BURIAL_SECONDS):
             actor.fail_waiting()
             self._former[child.name] = actor
 

@@ -96,7 +96,7 @@ class Writer(Actor):
             log_content: whether lines about item events carry message and reason (REMINDI_LOG_CONTENT).
         """
         super().__init__(name, on_death)
-        self._open = lambda: WriteStore(store_path, owner, clock, chance)
+        self._open: Callable[[], WriteStore] = lambda: WriteStore(store_path, owner, clock, chance)
         self._clock = clock
         self._subscribers = tuple(subscribers)
         self._log_content = log_content
@@ -144,12 +144,13 @@ class Writer(Actor):
             self._store.checkpoint()
 
     def _take(self, envelope: Envelope) -> None:
+        message: Any = envelope.message
         try:
             if not self._group:
                 self._store.begin()
                 self._group_started = self._clock.monotonic()
             with self._store.member():
-                answer = self.handle(envelope.message)
+                answer = self.handle(message)
         except Exception as error:
             self._refuse(envelope, error)
             if self._group and self._store.broken:
@@ -177,7 +178,7 @@ class Writer(Actor):
         try:
             changed = self._store.commit()
         except StoreError as error:
-            log.error("a commit failed: %s", error)  # noqa: TRY400 - one line says it all
+            log.error("a commit failed: %s", error)
             self._give_up(error)
             return
         group, self._group = self._group, []

@@ -166,77 +166,76 @@ def evaluate(
         context_fires: whether the check's context makes a session, continuation or goal item due.
         probe: the result of a probe of this evaluation, for scheduled condition items only.
     """
+    state = State.DUE
+    due_since = item.due_since
     match item.state:
         case State.SCHEDULED if item.trigger_type == TriggerType.CONDITION:
             return _evaluate_condition(item, as_of, now, lifecycle_event, probe)
-        case State.SCHEDULED:
-            if item.trigger_type in TIME_TRIGGERS:
-                if item.next_fire_at is None or as_of < item.next_fire_at:
-                    return None
-                due_since = item.next_fire_at
-            elif context_fires:
-                due_since = as_of
-            else:
+        case State.SCHEDULED if item.trigger_type in TIME_TRIGGERS:
+            if item.next_fire_at is None or as_of < item.next_fire_at:
                 return None
-            became = item._replace(state=State.DUE, due_since=due_since)
+            due_since = item.next_fire_at
+        case State.SCHEDULED:
+            if not context_fires:
+                return None
+            due_since = as_of
         case State.DUE:
             if not _grace_ended(item, as_of):
                 return None
-            became = item._replace(state=State.OVERDUE)
+            state = State.OVERDUE
         case State.SNOOZED:
             if item.snooze_until is None or as_of < item.snooze_until:
                 return None
-            state = State.OVERDUE if _grace_ended(item, as_of) else State.DUE
-            became = item._replace(state=state, snooze_until=None, snoozed_from_state=None)
+            if _grace_ended(item, as_of):
+                state = State.OVERDUE
         case _:
             return None
-    event = EventType.BECAME_OVERDUE if became.state == State.OVERDUE else EventType.BECAME_DUE
-    return _evaluated(item, became, (event,), as_of, now, lifecycle_event)
+    kind = EventType.BECAME_OVERDUE if state == State.OVERDUE else EventType.BECAME_DUE
+    version = item.version + 1
+    became = item._replace(
+        state=state,
+        due_since=due_since,
+        snooze_until=None,
+        snoozed_from_state=None,
+        last_checked_at=as_of,
+        updated_at=now,
+        version=version,
+        event_count=item.event_count + 1,
+    )
+    return Change(became, (EventDraft(kind, _details(became, lifecycle_event), item.version, version),))
 
 
 def _evaluate_condition(
     item: Item, as_of: int, now: int, lifecycle_event: LifecycleEvent, probe: Probe | None
 ) -> Change | None:
-    became = item
-    events: tuple[EventType, ...] = ()
+    satisfied = probe is not None and probe.status == ConditionStatus.SATISFIED
+    fires = satisfied or (item.manual_check_at is not None and as_of >= item.manual_check_at)
+    told = probe is not None and (fires or probe.status != item.last_condition_status)
+    kinds = (EventType.CONDITION_EVALUATED,) * told + (EventType.BECAME_DUE,) * fires
+    if probe is None and not fires:
+        return None
+    became = item._replace(last_checked_at=as_of)
     if probe is not None:
-        became = item._replace(
+        became = became._replace(
             last_condition_status=probe.status,
             last_condition_detail=probe.detail,
             next_evaluation_at=probe.next_evaluation_at,
         )
-    satisfied = probe is not None and probe.status == ConditionStatus.SATISFIED
-    if satisfied or (item.manual_check_at is not None and as_of >= item.manual_check_at):
+    if fires:
         became = became._replace(state=State.DUE, due_since=as_of, next_evaluation_at=None)
-        events = (EventType.BECAME_DUE,)
-    if probe is None:
-        return _evaluated(item, became, events, as_of, now, lifecycle_event) if events else None
-    if events or probe.status != item.last_condition_status:
-        return _evaluated(item, became, (EventType.CONDITION_EVALUATED, *events), as_of, now, lifecycle_event)
-    return Change(became._replace(last_checked_at=as_of), ())
+    if not kinds:
+        return Change(became, ())
+    version = item.version + 1
+    became = became._replace(updated_at=now, version=version, event_count=item.event_count + len(kinds))
+    details = _details(became, lifecycle_event)
+    return Change(became, tuple(EventDraft(kind, details, item.version, version) for kind in kinds))
 
 
-def _evaluated(
-    item: Item,
-    became: Item,
-    events: tuple[EventType, ...],
-    as_of: int,
-    now: int,
-    lifecycle_event: LifecycleEvent,
-) -> Change:
+def _details(became: Item, lifecycle_event: LifecycleEvent) -> str:
+    """What an evaluation's events carry (contract 1.5)."""
     if became.last_condition_status is None:
-        details = _PLAIN_DETAILS[lifecycle_event]
-    else:
-        details = _condition_details(
-            lifecycle_event, became.last_condition_status, became.last_condition_detail
-        )
-    became = became._replace(
-        last_checked_at=as_of,
-        updated_at=now,
-        version=item.version + 1,
-        event_count=item.event_count + len(events),
-    )
-    return Change(became, tuple(EventDraft(kind, details, item.version, item.version + 1) for kind in events))
+        return _PLAIN_DETAILS[lifecycle_event]
+    return _condition_details(lifecycle_event, became.last_condition_status, became.last_condition_detail)
 
 
 def _grace_ended(item: Item, as_of: int) -> bool:

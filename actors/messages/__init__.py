@@ -11,15 +11,15 @@ from typing import Generic, TypeVar
 
 from remindi.events import ActorType, Caller
 
-R = TypeVar("R", covariant=True)
+R_co = TypeVar("R_co", covariant=True)
 
 SYSTEM = Caller(ActorType.SYSTEM, "system", None)
 """The caller of messages that no person, agent or scheduler pass stands behind."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request(Generic[R]):
-    """A message that is asked; ``R`` is what its answer is."""
+class Request(Generic[R_co]):
+    """A message that is asked; ``R_co`` is what its answer is."""
 
     caller: Caller = SYSTEM
 

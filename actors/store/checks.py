@@ -131,12 +131,12 @@ def find_page(
     connection: apsw.Connection, owner: int, query: CheckQuery, as_of: int, names: Names
 ) -> FoundPage:
     """The rows of one page of a check, evaluated as of ``as_of``; within the caller's transaction."""
-    bindings = _bindings(connection, owner, query, as_of, names)
+    bindings = _bindings(owner, query, as_of, names)
     if bindings is None:
         return _EMPTY
     after = query.after
     task = "" if query.task_id is None else "AND task = :task"
-    contexts = _context_clauses(query, bindings)
+    contexts = _context_clauses(bindings)
     bindings["limit"] = query.limit + 1
     ready: list[PageRow] = []
     upcoming: list[PageRow] = []
@@ -204,9 +204,7 @@ def _upcoming_sql(contexts: tuple[str, ...], task: str) -> str:
     return _PAGE.replace("{sources}", _UPCOMING.replace("{context}", fired)).replace("{task}", task)
 
 
-def _bindings(
-    connection: apsw.Connection, owner: int, query: CheckQuery, as_of: int, names: Names
-) -> dict[str, Any] | None:
+def _bindings(owner: int, query: CheckQuery, as_of: int, names: Names) -> dict[str, Any] | None:
     """Bindings of every source; None when no item can match, since nobody ever used the names."""
     project = names.find(query.project_id)
     task = None if query.task_id is None else names.find(query.task_id)
@@ -243,7 +241,7 @@ def _context_bindings(query: CheckQuery, names: Names) -> dict[str, Any]:
     return bindings
 
 
-def _context_clauses(query: CheckQuery, bindings: dict[str, Any]) -> tuple[str, ...]:
+def _context_clauses(bindings: dict[str, Any]) -> tuple[str, ...]:
     needs = {
         TriggerType.NEXT_SESSION: "session",
         TriggerType.NEXT_CONTINUATION: "lineage",

@@ -1,4 +1,4 @@
-"""Control rows: settings, adapters, desired workload states, the lease, and the audit (contract 8.3, 12, 13)."""
+"""Control rows: settings, adapters, desired workloads, the lease, the audit (contract 8.3, 12, 13)."""
 
 import json
 from typing import Any, Final
@@ -23,7 +23,8 @@ def add_missing_rows(connection: apsw.Connection, now: int) -> None:
     """Give every setting, adapter and workload its row."""
     for setting in SETTINGS:
         connection.execute(
-            "INSERT OR IGNORE INTO setting (key, value, version, updated_at, updated_by) VALUES (?, ?, 1, ?, ?)",
+            "INSERT OR IGNORE INTO setting (key, value, version, updated_at, updated_by)"
+            " VALUES (?, ?, 1, ?, ?)",
             (setting.key, setting.default, now, _FIRST_AUTHOR),
         )
     for adapter in AdapterRegistry.defaults():
@@ -124,7 +125,8 @@ def audit(
 ) -> None:
     """Append an audit row, in the transaction of what it tells of."""
     connection.execute(
-        "INSERT INTO audit (id, type, actor, request_id, occurred_at, outcome, details) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO audit (id, type, actor, request_id, occurred_at, outcome, details)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?)",
         (identifiers.next(), kind, caller.actor_id, caller.request_id, now, outcome, json.dumps(details)),
     )
 
@@ -181,7 +183,8 @@ def holds_lease(connection: apsw.Connection, holder: str, now: int) -> bool:
 
 def _store_lease(connection: apsw.Connection, lease: LeaseRow) -> None:
     connection.execute(
-        "INSERT OR REPLACE INTO lease (name, holder, acquired_at, expires_at, version) VALUES (?, ?, ?, ?, ?)",
+        "INSERT OR REPLACE INTO lease (name, holder, acquired_at, expires_at, version)"
+        " VALUES (?, ?, ?, ?, ?)",
         (LEASE_NAME, *lease),
     )
 

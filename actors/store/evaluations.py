@@ -37,21 +37,29 @@ class Evaluations:
         changes = []
         settled = []
         for row in found.ready:
-            change = None
-            if row.ripe:
-                change = self._evaluate(
-                    moment,
-                    items.item_by_key(self._connection, row.key),
-                    as_of,
-                    query.context.lifecycle_event,
-                    context_fires=True,
-                )
-            if change is not None:
+            change = self._page_change(moment, row, query, as_of)
+            if change is None:
+                settled.append(row)
+            else:
+                items.rewrite_evaluated(self._connection, change.item, moment.change)
                 changes.append(change)
-                row = _row_after(row, change.item)  # noqa: PLW2901 - the row as it stands from here on
-            settled.append(row)
+                settled.append(_row_after(row, change.item))
+        self._append(moment, changes)
         page = checks.shown_page(self._connection, found._replace(ready=tuple(settled)), as_of, self._names)
         return page, changes
+
+    def _page_change(
+        self, moment: Moment, row: checks.PageRow, query: CheckQuery, as_of: int
+    ) -> lifecycle.Change | None:
+        if not row.ripe:
+            return None
+        return lifecycle.evaluate(
+            items.item_by_key(self._connection, row.key),
+            as_of=as_of,
+            now=moment.now,
+            lifecycle_event=query.context.lifecycle_event,
+            context_fires=True,
+        )
 
     def ripe(
         self, moment: Moment, as_of: int, after: RipePosition | None, limit: int
@@ -62,13 +70,16 @@ class Evaluations:
         passed_over = 0
         for item, _ in found:
             try:
-                change = self._evaluate(moment, item, as_of, LifecycleEvent.CHECKPOINT)
+                change = lifecycle.evaluate(
+                    item, as_of=as_of, now=moment.now, lifecycle_event=LifecycleEvent.CHECKPOINT
+                )
+                if change is not None:
+                    items.rewrite_evaluated(self._connection, change.item, moment.change)
+                    changes.append(change)
             except (ValueError, TypeError, LookupError, AssertionError, apsw.ConstraintError):
                 log.exception("an item could not be evaluated", extra={"item_key": item.key})
                 passed_over += 1
-                continue
-            if change is not None:
-                changes.append(change)
+        self._append(moment, changes)
         last = found[-1] if len(found) == limit else None
         position = None if last is None else RipePosition(wake=last[1], key=last[0].key)
         return RipeBatch(evaluated=len(changes), passed_over=passed_over, next=position), changes
@@ -83,43 +94,24 @@ class Evaluations:
             probed = item.state == State.SCHEDULED and item.trigger_type == TriggerType.CONDITION
             if item.version != result.version or not probed:
                 continue
-            change = self._evaluate(moment, item, as_of, lifecycle_event, probe=result.probe)
+            change = lifecycle.evaluate(
+                item, as_of=as_of, now=moment.now, lifecycle_event=lifecycle_event, probe=result.probe
+            )
             if change is not None:
+                items.rewrite_evaluated(self._connection, change.item, moment.change)
                 changes.append(change)
+        self._append(moment, changes)
         return changes
 
-    def _evaluate(
-        self,
-        moment: Moment,
-        item: Item,
-        as_of: int,
-        lifecycle_event: LifecycleEvent,
-        *,
-        context_fires: bool = False,
-        probe: lifecycle.Probe | None = None,
-    ) -> lifecycle.Change | None:
-        change = lifecycle.evaluate(
-            item,
-            as_of=as_of,
+    def _append(self, moment: Moment, changes: list[lifecycle.Change]) -> None:
+        items.append_events(
+            self._connection,
+            changes,
+            caller=moment.caller,
             now=moment.now,
-            lifecycle_event=lifecycle_event,
-            context_fires=context_fires,
-            probe=probe,
+            names=self._names,
+            identifiers=self._identifiers,
         )
-        if change is None:
-            return None
-        items.rewrite_evaluated(self._connection, change.item, moment.change)
-        if change.events:
-            items.append_events(
-                self._connection,
-                change.item,
-                change.events,
-                caller=moment.caller,
-                now=moment.now,
-                names=self._names,
-                identifiers=self._identifiers,
-            )
-        return change
 
 
 def _row_after(row: checks.PageRow, item: Item) -> checks.PageRow:

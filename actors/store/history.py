@@ -73,8 +73,8 @@ def _evidence(
 ) -> EvidenceRecord | None:
     row = first_row(
         connection,
-        "SELECT id, type, summary, reference_uri, content_hash, observed_at, metadata, recorded_at, recorded_by"
-        " FROM evidence WHERE item = ?",
+        "SELECT id, type, summary, reference_uri, content_hash, observed_at, metadata,"
+        " recorded_at, recorded_by FROM evidence WHERE item = ?",
         (key,),
     )
     if row is None:

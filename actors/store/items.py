@@ -1,5 +1,6 @@
 """Items in the store: found, inserted, rewritten, and their history appended."""
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 import apsw
@@ -8,9 +9,10 @@ from actors.store.connections import first_row
 from actors.store.names import Names
 from actors.store.rows import CONTENT_COLUMNS, ITEM_COLUMNS, item_of, records_of
 from actors.system import Identifiers
-from remindi.events import Caller, EventDraft
+from remindi.events import Caller
 from remindi.evidence import EvidenceRecord
 from remindi.items import Content, Item, ItemRecord
+from remindi.lifecycle import Change
 from remindi.links import Link
 from remindi.recurrence import recurrence_json
 from remindi.triggers import GoalActive, NextContinuation, NextSession, trigger_json
@@ -20,15 +22,16 @@ SEQUENCE_BITS: Final = 24
 
 _INSERT_ITEM: Final = (
     "INSERT INTO item (owner, project, task, waits_for, state_change, key, id, state, priority, trigger_type,"
-    " next_fire_at, original_next_fire_at, next_evaluation_at, manual_check_at, poll_interval_seconds, due_since,"
-    " snooze_until, snoozed_from_state, last_checked_at, completed_at, cancelled_at, created_at, updated_at,"
-    " overdue_after_seconds, occurrence_no, snooze_count, version, event_count, last_condition_status,"
+    " next_fire_at, original_next_fire_at, next_evaluation_at, manual_check_at, poll_interval_seconds,"
+    " due_since, snooze_until, snoozed_from_state, last_checked_at, completed_at, cancelled_at, created_at,"
+    " updated_at, overdue_after_seconds, occurrence_no, snooze_count, version, event_count, last_condition_status,"
     f" last_condition_detail) VALUES ({', '.join('?' * 30)})"
 )
 _REWRITE_EVALUATED: Final = (
     "UPDATE item SET state_change = iif(state = ?1, state_change, ?2), state = ?1, next_evaluation_at = ?3,"
     " due_since = ?4, snooze_until = ?5, snoozed_from_state = ?6, last_checked_at = ?7, updated_at = ?8,"
-    " version = ?9, event_count = ?10, last_condition_status = ?11, last_condition_detail = ?12 WHERE key = ?13"
+    " version = ?9, event_count = ?10, last_condition_status = ?11, last_condition_detail = ?12"
+    " WHERE key = ?13"
 )
 _REWRITE_ALL: Final = (
     "UPDATE item SET state_change = iif(state = ?1, state_change, ?2), state = ?1, next_evaluation_at = ?3,"
@@ -39,8 +42,8 @@ _REWRITE_ALL: Final = (
     " overdue_after_seconds = ?23, occurrence_no = ?24 WHERE key = ?13"
 )
 _INSERT_EVENT: Final = (
-    "INSERT INTO event (key, id, type, actor_type, actor, request_id, occurred_at, prior_version, new_version,"
-    " details) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    "INSERT INTO event (key, id, type, actor_type, actor, request_id, occurred_at, prior_version,"
+    " new_version, details) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 
 
@@ -50,7 +53,8 @@ def find_record(
     """A whole item by its identifier; another owner's is not found."""
     row = first_row(
         connection,
-        f"SELECT {ITEM_COLUMNS}, {CONTENT_COLUMNS} FROM item JOIN body USING (key) WHERE item.id = ? AND owner = ?",
+        f"SELECT {ITEM_COLUMNS}, {CONTENT_COLUMNS} FROM item JOIN body USING (key)"
+        " WHERE item.id = ? AND owner = ?",
         (identifier, owner),
     )
     return None if row is None else records_of(connection, [row], names)[0]
@@ -135,7 +139,8 @@ def rewrite_content(connection: apsw.Connection, before: ItemRecord, after: Item
     item, content, links = after
     if content != before.content:
         connection.execute(
-            "UPDATE body SET message = ?, instructions = ?, trigger_fields = ?, recurrence_fields = ? WHERE key = ?",
+            "UPDATE body SET message = ?, instructions = ?, trigger_fields = ?, recurrence_fields = ?"
+            " WHERE key = ?",
             (
                 content.message,
                 content.instructions,
@@ -154,41 +159,43 @@ def rewrite_content(connection: apsw.Connection, before: ItemRecord, after: Item
 
 def append_events(
     connection: apsw.Connection,
-    item: Item,
-    events: tuple[EventDraft, ...],
+    changes: Iterable[Change],
     *,
     caller: Caller,
     now: int,
     names: Names,
     identifiers: Identifiers,
 ) -> None:
-    """Append events to an item's history; ``item.event_count`` already counts them."""
-    base = (item.key << SEQUENCE_BITS) + item.event_count - len(events)
+    """Append the events of changes to their items' histories; each ``event_count`` already counts them."""
     actor = names.intern(caller.actor_id)
-    for offset, event in enumerate(events, start=1):
-        connection.execute(
-            _INSERT_EVENT,
-            (
-                base + offset,
-                identifiers.next(),
-                event.type,
-                caller.actor_type,
-                actor,
-                caller.request_id,
-                now,
-                event.prior_version,
-                event.new_version,
-                event.details_json,
-            ),
-        )
+    rows = []
+    for item, events in changes:
+        first = (item.key << SEQUENCE_BITS) + item.event_count - len(events) + 1
+        for key, event in enumerate(events, start=first):
+            kind, details, prior_version, new_version = event
+            rows.append(
+                (
+                    key,
+                    identifiers.next(),
+                    kind,
+                    caller.actor_type,
+                    actor,
+                    caller.request_id,
+                    now,
+                    prior_version,
+                    new_version,
+                    details,
+                )
+            )
+    connection.executemany(_INSERT_EVENT, rows)
 
 
 def insert_evidence(connection: apsw.Connection, item: Item, record: EvidenceRecord, names: Names) -> None:
     """Store the one evidence record of a completed item."""
     evidence = record.evidence
     connection.execute(
-        "INSERT INTO evidence (item, id, type, summary, reference_uri, content_hash, observed_at, recorded_at,"
-        " recorded_by, metadata) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO evidence (item, id, type, summary, reference_uri, content_hash, observed_at,"
+        " recorded_at, recorded_by, metadata) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             item.key,
             record.id,

@@ -107,8 +107,8 @@ def _applied(connection: apsw.Connection, path: Path) -> list[int]:
     newest = ledger[-1][0] if ledger else 0
     if newest > len(known):
         raise NewerSchema(
-            f"{path} has schema {newest} and this Remindi knows schema {len(known)}: it was written by a newer "
-            "version. Start that version, or restore a backup made before the update."
+            f"{path} has schema {newest} and this Remindi knows schema {len(known)}: it was written by a "
+            "newer version. Start that version, or restore a backup made before the update."
         )
     for position, (version, name, digest) in enumerate(ledger, start=1):
         ours = known.get(version)

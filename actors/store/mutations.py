@@ -205,8 +205,7 @@ class Mutations:
     ) -> tuple[Mutated, Done]:
         items.append_events(
             self._connection,
-            item,
-            (event,),
+            (lifecycle.Change(item, (event,)),),
             caller=moment.caller,
             now=moment.now,
             names=self._names,

@@ -52,8 +52,8 @@ def due_conditions(
     rows = connection.execute(
         "SELECT item.key, item.version, item.wake, body.trigger_fields"
         f" FROM item INDEXED BY {index} CROSS JOIN body ON body.key = item.key"
-        f" WHERE owner = ? {scope} AND wake <= ? AND (wake, item.key) > (?, ?) AND trigger_type = 6 AND state = 0"
-        " ORDER BY wake, item.key LIMIT ?",
+        f" WHERE owner = ? {scope} AND wake <= ? AND (wake, item.key) > (?, ?) AND trigger_type = 6"
+        " AND state = 0 ORDER BY wake, item.key LIMIT ?",
         (*bindings, as_of, *start, limit),
     )
     targets = []
