@@ -1,0 +1,1 @@
+"""Benchmarks of the real process over loopback HTTP. Figures, never assertions: see README.md."""

@@ -1,0 +1,77 @@
+"""Data for the benchmarks, written through the store itself."""
+
+import hashlib
+from collections.abc import Iterable
+from pathlib import Path
+
+from actors.store import WriteStore
+from actors.system import SystemClock, system_random
+from remindi.answers import Mutated
+from remindi.events import ActorType, Caller
+from remindi.items import Content, Priority
+from remindi.links import Link, LinkType
+from remindi.requests import IdempotencyKey, NewItem
+from remindi.triggers import AtTime
+
+CALLER = Caller(ActorType.AGENT, "mcp:bench", "bench")
+INSTRUCTIONS = "Run the health checks, look at the deployed pages, and note what was seen. " * 3
+DAY_MS = 86_400_000
+
+
+def new_item(number: int, project: str, at: int, grace: int) -> NewItem:
+    """An item of ordinary size: message, instructions, two links."""
+    return NewItem(
+        IdempotencyKey("remindi_add", f"seed-{number:08d}", hashlib.sha256(b"%d" % number).digest()),
+        Content(
+            project,
+            f"task-{number % 50}",
+            f"Verify deployment {number} after its observation window.",
+            INSTRUCTIONS,
+            "session-1",
+            "lineage-1",
+            AtTime(at),
+            None,
+        ),
+        Priority(number % 4),
+        grace,
+        (Link(LinkType.ISSUE, f"issue-{number}"), Link(LinkType.URL, f"https://example.com/{number}")),
+    )
+
+
+def store(path: Path, owner: str, items: Iterable[NewItem], *, evaluate: bool) -> None:
+    """Write items, and evaluate what is reached when asked to; the service must not run."""
+    writer = WriteStore(path, owner, SystemClock(), system_random())
+    writer.begin()
+    for item in items:
+        answer, _ = writer.mutations.add(writer.moment(CALLER), item)
+        if not isinstance(answer, Mutated):
+            raise TypeError(f"refused: {answer}")
+    writer.commit()
+    if evaluate:
+        as_of = SystemClock().now()
+        position = None
+        writer.begin()
+        while True:
+            batch, _ = writer.evaluations.ripe(writer.moment(CALLER), as_of, position, 200)
+            position = batch.next
+            if position is None:
+                break
+        writer.commit()
+    writer.close()
+
+
+def ten_projects(now: int) -> Iterable[NewItem]:
+    """10,000 items in 10 projects of 1,000; `ready-N` has N items due, the others lie in the future."""
+    ready = {"ready-10": 10, "ready-50": 50}
+    names = ["ready-0", *ready, *(f"project-{number}" for number in range(7))]
+    for number in range(10_000):
+        project = names[number % 10]
+        due = number // 10 < ready.get(project, 0)
+        at = now - 60_000 - number if due else now + 30 * DAY_MS + number
+        yield new_item(number, project, at, 31_536_000)
+
+
+def reached(count: int, now: int) -> Iterable[NewItem]:
+    """Items over ten projects whose time has come."""
+    for number in range(count):
+        yield new_item(number, f"project-{number % 10}", now - 60_000 - number, 31_536_000)
