@@ -94,7 +94,7 @@ class Cursors:
         if raw is None or len(raw) != len(_VERSION) + layout.size + _TAG_BYTES:
             return None
         body, tag = raw[:-_TAG_BYTES], raw[-_TAG_BYTES:]
-        # APPSEC: the tag is compared first and in constant time; nothing else of the text is looked at before.
+        # APPSEC: the tag is compared first and in constant time; nothing else of the text is read before.
         if not hmac.compare_digest(tag, self._tag(tool, scope, body)) or body[:1] != _VERSION:
             return None
         return layout.unpack(body[1:])
@@ -106,7 +106,7 @@ class Cursors:
 
 
 def _decoded(text: str) -> bytes | None:
-    """The bytes of unpadded base64url; of several spellings of the same bytes only the canonical one counts."""
+    """The bytes of unpadded base64url; of several spellings of the same bytes only one counts."""
     if _ALPHABET.fullmatch(text) is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Tools: the eight names by which every door knows the operations, in the order of ``tools/list`` (contract 1.8)."""
+"""Tools: the eight names by which every door knows the operations (contract 1.8)."""
 
 from typing import Final
 
@@ -12,3 +12,4 @@ CANCEL: Final = "remindi_cancel"
 HISTORY: Final = "remindi_history"
 
 TOOL_NAMES: Final = (ADD, CHECK, COMPLETE, SNOOZE, UPDATE, LIST, CANCEL, HISTORY)
+"""In the order of ``tools/list``."""

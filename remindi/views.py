@@ -1,4 +1,4 @@
-"""Views: the one presentation layer. MCP, REST and CLI show the same item, event and evidence (contract section 1).
+"""Views: the one presentation layer. MCP, REST and CLI show the same items, events and evidence (contract 1).
 
 Every function makes plain dicts that ``to_json`` writes; nothing here decides anything.
 """
@@ -198,7 +198,7 @@ def links_view(links: Iterable[Link]) -> list[Json]:
 
 
 def trigger_view(trigger: Trigger) -> Json:
-    """A trigger with the fields of its type; condition parameters come back value for value (contract 1.4)."""
+    """A trigger with the fields of its type; condition parameters come back value for value."""
     view: Json = {"type": TRIGGER_WORDS[trigger_type(trigger)]}
     match trigger:
         case AtTime(at):

@@ -1,4 +1,4 @@
-"""Parameters: what a condition tells its adapter (contract 7.4). Tools name aliases, never addresses or paths."""
+"""Parameters: what a condition tells its adapter (contract 7.4). They name aliases, no addresses or paths."""
 
 import json
 from typing import Annotated, Final

@@ -1,7 +1,8 @@
 """Inputs: from the JSON-decoded arguments of a tool or route to a normalized request (contract section 2).
 
-One reader per tool. A reader never raises on what a caller sent: what breaks a rule is a Refusal. Instants are
-milliseconds, ``now`` among them. What depends on stored state (contract 3.3, steps 3 to 8) is not decided here.
+One reader per tool. A reader never raises on what a caller sent: what breaks a rule is a Refusal. Instants
+are milliseconds, ``now`` among them. What depends on stored state (contract 3.3, steps 3 to 8) is not decided
+here.
 """
 
 from collections.abc import Callable, Mapping

@@ -5,13 +5,22 @@ import unicodedata
 from collections.abc import Mapping
 from typing import Annotated, Any, Final
 
-from pydantic import AfterValidator, Field, GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationInfo
+from pydantic import AfterValidator, Field, ValidationInfo
 from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema, core_schema
 
 from remindi import evidence as domain
 from remindi.inputs.failures import Arguments, Failure
-from remindi.inputs.fields import Instant, OwnObject, Text, Token, Word, checked_characters, refuse
+from remindi.inputs.fields import (
+    MAX_NESTING,
+    Instant,
+    OwnObject,
+    StringField,
+    Text,
+    Token,
+    Word,
+    checked_characters,
+    refuse,
+)
 
 MAX_SUMMARY_CHARACTERS: Final = 4_096
 MAX_URI_CHARACTERS: Final = 4_096
@@ -54,13 +63,14 @@ BARE_CLAIMS: Final = frozenset(
 
 _LONGEST_BARE_CLAIM: Final = max(map(len, BARE_CLAIMS))
 _URI_PATTERN: Final = r"^[A-Za-z][A-Za-z0-9+.\-]*:.+$"
-_URI: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*):(?://([^/?#]*))?(.*)", re.DOTALL)
+_SCHEME_AND_REST: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*):(.+)", re.DOTALL)
+_AUTHORITY: Final = re.compile(r"//([^/?#]*)")
+_HOST: Final = re.compile(r"\[[^\[\]]+\]|[^:\\\[\]]+")
 _WHITE_SPACE: Final = re.compile(r"\s")
-_HOST: Final = re.compile(r"\[[^\]]+\]|[^:\\]+")
 
 
 def is_bare_claim(summary: str) -> bool:
-    """Whether a summary only claims: it is one of ``BARE_CLAIMS`` in any case, spacing and final punctuation."""
+    """Whether a summary is one of ``BARE_CLAIMS``, in any case, spacing and final punctuation."""
     claim = " ".join(summary.casefold().split())
     end = len(claim)
     # White space before or between the final punctuation goes with it: "done !" claims no more than "done!".
@@ -75,43 +85,36 @@ def _not_bare(summary: str) -> str:
     return summary
 
 
-class ReferenceUri:
+class ReferenceUri(StringField):
     """A URI that can be looked up: a scheme, a rest, no white space and no credentials."""
 
     __slots__ = ()
 
-    def __get_pydantic_core_schema__(self, _source: Any, _handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Read a string by ``read``."""
-        return core_schema.no_info_after_validator_function(self.read, core_schema.str_schema(strict=True))
+    def read(self, text: str) -> str:
+        """The URI as sent."""
+        checked_characters(text)
+        if len(text) > MAX_URI_CHARACTERS:
+            raise refuse("too_long")
+        parts = _SCHEME_AND_REST.fullmatch(text)
+        if parts is None or _WHITE_SPACE.search(text) is not None:
+            raise refuse("content_format")
+        scheme, rest = parts.groups()
+        # NOTE: not only right after the colon; "git::https://user:secret@host" names credentials as well.
+        authority = _AUTHORITY.search(rest)
+        if authority is not None and "@" in authority[1]:
+            raise refuse("credentials")
+        if scheme.lower() in ("http", "https") and not _names_host(rest):
+            raise refuse("host_missing")
+        return text
 
-    def __get_pydantic_json_schema__(
-        self, _core: CoreSchema, _handler: GetJsonSchemaHandler
-    ) -> JsonSchemaValue:
-        """Publish bound and form."""
+    def published(self) -> JsonSchemaValue:
+        """Bound and form."""
         return {"type": "string", "maxLength": MAX_URI_CHARACTERS, "pattern": _URI_PATTERN}
 
-    @staticmethod
-    def read(uri: str) -> str:
-        """The URI as sent."""
-        checked_characters(uri)
-        if len(uri) > MAX_URI_CHARACTERS:
-            raise refuse("too_long")
-        found = _URI.fullmatch(uri)
-        if found is None or _WHITE_SPACE.search(uri) is not None:
-            raise refuse("content_format")
-        scheme, authority, rest = found.groups()
-        if not authority and not rest:
-            # Nothing, or only "//", follows the colon.
-            raise refuse("host_missing" if authority is not None and _is_web(scheme) else "content_format")
-        if authority is not None and "@" in authority:
-            raise refuse("credentials")
-        if _is_web(scheme) and (not authority or _HOST.match(authority) is None):
-            raise refuse("host_missing")
-        return uri
 
-
-def _is_web(scheme: str) -> bool:
-    return scheme.lower() in ("http", "https")
+def _names_host(rest: str) -> bool:
+    authority = _AUTHORITY.match(rest)
+    return authority is not None and _HOST.match(authority[1]) is not None
 
 
 def _with_prefix(content_hash: str) -> str:
@@ -135,49 +138,40 @@ class Evidence(Arguments):
         Text(MAX_SUMMARY_CHARACTERS, trimmed=True),
         AfterValidator(_not_bare),
         Field(
-            description="What was seen, in your words. A bare claim such as 'done', 'fixed', 'works', 'verified' or "
-            "'LGTM' is refused."
+            description="What was seen that shows it, in your own words. Refused when it only claims, like "
+            "'done', 'fixed', 'works', 'verified' or 'LGTM'."
         ),
     ]
-    reference_uri: (
-        Annotated[
-            str,
-            ReferenceUri(),
-            Field(
-                description="Where it can be looked up: a URI with a scheme, without white space and without "
-                "credentials; http and https need a host. Needed unless content_hash is given."
-            ),
-        ]
-        | None
-    ) = None
-    content_hash: (
-        Annotated[
-            str,
-            Token(r"^(?:sha256:)?[0-9a-fA-F]{64}$"),
-            AfterValidator(_with_prefix),
-            Field(
-                description="SHA-256 of what was seen: 64 hex digits, with or without the prefix sha256:. Needed "
-                "unless reference_uri is given."
-            ),
-        ]
-        | None
-    ) = None
+    reference_uri: Annotated[
+        Annotated[str, ReferenceUri()] | None,
+        Field(
+            description="Where it can be looked up: a URI with a scheme, without white space and without "
+            "credentials; http and https need a host. Required unless content_hash is given."
+        ),
+    ] = None
+    content_hash: Annotated[
+        Annotated[str, Token(r"^(?:sha256:)?[0-9a-fA-F]{64}$"), AfterValidator(_with_prefix)] | None,
+        Field(
+            description="SHA-256 of what was seen: 64 hex digits, with or without the prefix sha256: before "
+            "them. Required unless reference_uri is given."
+        ),
+    ] = None
     observed_at: Annotated[
         int,
         Instant(),
         AfterValidator(_observed),
-        Field(description="When it was seen; at most 300 seconds after the server's clock."),
+        Field(
+            description=f"When it was seen; at most {OBSERVED_AHEAD_MS // 1_000} seconds ahead of the "
+            "server's clock."
+        ),
     ]
-    metadata: (
-        Annotated[
-            str,
-            OwnObject(),
-            Field(
-                description="Anything more, as a JSON object at most 64 levels deep; it comes back value for value."
-            ),
-        ]
-        | None
-    ) = None
+    metadata: Annotated[
+        Annotated[str, OwnObject()] | None,
+        Field(
+            description="Anything more as a JSON object, which comes back value for value. At most "
+            f"{MAX_NESTING} levels deep."
+        ),
+    ] = None
 
 
 def evidence_value(evidence: Evidence) -> domain.Evidence:

@@ -1,13 +1,13 @@
-"""Fields: the kinds of values that arguments are made of, each with its rule and its published form (contract 2.2-2.4).
+"""Fields: the kinds of values in arguments, each with its rule and its published form (contract 2.2-2.4).
 
-Each class is an annotation. It alone decides what is read, whatever type it annotates: ``Annotated[int | None,
-Integer(0, 9)] = None`` refuses null and is None only when absent, ``Annotated[int, Integer(0, 9)] | None`` takes
-null. Failures are raised as ``PydanticCustomError`` whose type ``remindi.inputs.failures`` knows.
+Each class is an annotation that alone decides what is read, whatever type it annotates. So
+``Annotated[int | None, Integer(0, 9)] = None`` refuses null and is None only when absent, while
+``Annotated[int, Integer(0, 9)] | None`` takes null. Failures are raised as ``PydanticCustomError`` whose type
+``remindi.inputs.failures`` knows.
 """
 
 import json
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, Final, LiteralString
@@ -24,13 +24,15 @@ MAX_NESTING: Final = 64
 """Levels of objects and arrays within a caller's own object, itself included."""
 MAX_INTEGER: Final = 2**63 - 1
 MAX_CURSOR_CHARACTERS: Final = 2_048
+UNIQUE: Final[dict[str, Any]] = {"uniqueItems": True}
+"""Published of arrays whose entries ``remindi.inputs.failures.duplicates`` compares."""
 
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
 
 
 def refuse(kind: LiteralString) -> PydanticCustomError:
-    """The failure of one value; ``kind`` is a content reason, or a shape kind of ``remindi.inputs.failures``."""
+    """The failure of one value: a reason of step 2, or a kind that ``remindi.inputs.failures`` maps."""
     return PydanticCustomError(kind, kind)
 
 
@@ -45,8 +47,30 @@ def checked_characters(text: str) -> None:
         raise refuse("control_character")
 
 
+class StringField:
+    """A kind of value that is sent as a string: how it is read and how it is published."""
+
+    __slots__ = ()
+
+    def read(self, text: str) -> Any:
+        """The value as it goes on; raises what ``refuse`` makes."""
+        raise NotImplementedError
+
+    def published(self) -> JsonSchemaValue:
+        """Its JSON Schema."""
+        raise NotImplementedError
+
+    def __get_pydantic_core_schema__(self, _source: Any, _handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Take a string, then ``read`` it."""
+        return core_schema.no_info_after_validator_function(self.read, core_schema.str_schema(strict=True))
+
+    def __get_pydantic_json_schema__(self, _core: CoreSchema, _: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """Publish ``published``."""
+        return self.published()
+
+
 @dataclass(frozen=True, slots=True)
-class Text:
+class Text(StringField):
     """Text of at most ``maximum`` characters as sent (contract 2.2)."""
 
     maximum: int
@@ -54,8 +78,6 @@ class Text:
     """Whether Unicode white space is taken off both ends."""
     blank: bool = False
     """Whether blank text is taken."""
-    minimum: int = 1
-    """Published; with ``blank`` 0, else what is not blank has at least one character anyway."""
 
     def read(self, text: str) -> str:
         """The text as it is stored."""
@@ -67,102 +89,111 @@ class Text:
             raise refuse("blank")
         return stripped if self.trimmed else text
 
-    def __get_pydantic_core_schema__(self, _source: Any, _handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Read a string by ``read``."""
-        return core_schema.no_info_after_validator_function(self.read, core_schema.str_schema(strict=True))
-
-    def __get_pydantic_json_schema__(
-        self, _core: CoreSchema, _handler: GetJsonSchemaHandler
-    ) -> JsonSchemaValue:
-        """Publish both bounds."""
-        return {
-            "type": "string",
-            "minLength": 0 if self.blank else self.minimum,
-            "maxLength": self.maximum,
-        }
+    def published(self) -> JsonSchemaValue:
+        """Both bounds; what is not blank has a character at least."""
+        return {"type": "string", "minLength": 0 if self.blank else 1, "maxLength": self.maximum}
 
 
 @dataclass(frozen=True, slots=True)
-class OptionalContext:
-    """Trimmed text whose blank form counts as absent: ``session_id`` and ``task_lineage_id`` (contract 2.2)."""
+class Context(StringField):
+    """Trimmed text whose blank form counts as absent: ``session_id``, ``task_lineage_id`` (contract 2.2)."""
 
     maximum: int
 
-    def __get_pydantic_core_schema__(self, _source: Any, _handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Read a string; blank becomes None."""
-        text = Text(self.maximum, trimmed=True, blank=True).read
-        return core_schema.no_info_after_validator_function(
-            lambda value: text(value) or None, core_schema.str_schema(strict=True)
-        )
+    def read(self, text: str) -> str | None:
+        """The text as it is stored; None when it is blank."""
+        checked_characters(text)
+        if len(text) > self.maximum:
+            raise refuse("too_long")
+        return text.strip() or None
 
-    def __get_pydantic_json_schema__(
-        self, _core: CoreSchema, _handler: GetJsonSchemaHandler
-    ) -> JsonSchemaValue:
-        """Publish both bounds."""
+    def published(self) -> JsonSchemaValue:
+        """Both bounds."""
         return {"type": "string", "minLength": 0, "maxLength": self.maximum}
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(StringField):
     """ASCII text that a pattern describes whole, as sent; a fault is told as length or as ``format``."""
 
-    pattern: str
-    """Anchored at both ends."""
-    maximum: int | None = None
-    minimum: int | None = None
+    __slots__ = ("_maximum", "_minimum", "_pattern", "_search")
 
-    def __get_pydantic_core_schema__(self, _source: Any, _handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Read a string that matches."""
-        matches = re.compile(self.pattern.removesuffix("$") + r"\Z").match
+    def __init__(self, pattern: str, *, minimum: int | None = None, maximum: int | None = None) -> None:
+        """Take a pattern that is anchored by ``^`` and ``$``, and the bounds to tell apart, if any."""
+        self._pattern = pattern
+        self._minimum = minimum
+        self._maximum = maximum
+        # In Python, other than in JSON Schema, "$" also stands before a final line feed.
+        self._search = re.compile(pattern.removesuffix("$") + r"\Z").search
 
-        def read(text: str) -> str:
-            if matches(text) is not None:
-                return text
-            checked_characters(text)
-            if self.minimum is not None and len(text) < self.minimum:
-                raise refuse("too_short")
-            if self.maximum is not None and len(text) > self.maximum:
-                raise refuse("too_long")
-            raise refuse("content_format")
+    def read(self, text: str) -> str:
+        """The text as sent."""
+        if self._search(text) is not None:
+            return text
+        checked_characters(text)
+        if self._minimum is not None and len(text) < self._minimum:
+            raise refuse("too_short")
+        if self._maximum is not None and len(text) > self._maximum:
+            raise refuse("too_long")
+        raise refuse("content_format")
 
-        return core_schema.no_info_after_validator_function(read, core_schema.str_schema(strict=True))
-
-    def __get_pydantic_json_schema__(
-        self, _core: CoreSchema, _handler: GetJsonSchemaHandler
-    ) -> JsonSchemaValue:
-        """Publish pattern and bounds."""
-        published: JsonSchemaValue = {"type": "string", "pattern": self.pattern}
-        if self.minimum is not None:
-            published["minLength"] = self.minimum
-        if self.maximum is not None:
-            published["maxLength"] = self.maximum
-        return published
+    def published(self) -> JsonSchemaValue:
+        """Pattern and bounds."""
+        bounds = {"minLength": self._minimum, "maxLength": self._maximum}
+        stated = {name: bound for name, bound in bounds.items() if bound is not None}
+        return {"type": "string", "pattern": self._pattern, **stated}
 
 
-@dataclass(frozen=True, slots=True)
-class Cursor:
+class Cursor(StringField):
     """A cursor as sent; whether it is one of ours is seen when it is opened."""
 
-    maximum: int = MAX_CURSOR_CHARACTERS
+    __slots__ = ()
 
-    def __get_pydantic_core_schema__(self, _source: Any, _handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Read a string by its length."""
+    def read(self, text: str) -> str:
+        """The text as sent."""
+        checked_characters(text)
+        if not text:
+            raise refuse("too_short")
+        if len(text) > MAX_CURSOR_CHARACTERS:
+            raise refuse("too_long")
+        return text
 
-        def read(text: str) -> str:
-            checked_characters(text)
-            if not text:
-                raise refuse("too_short")
-            if len(text) > self.maximum:
-                raise refuse("too_long")
-            return text
+    def published(self) -> JsonSchemaValue:
+        """Both bounds."""
+        return {"type": "string", "minLength": 1, "maxLength": MAX_CURSOR_CHARACTERS}
 
-        return core_schema.no_info_after_validator_function(read, core_schema.str_schema(strict=True))
 
-    def __get_pydantic_json_schema__(
-        self, _core: CoreSchema, _handler: GetJsonSchemaHandler
-    ) -> JsonSchemaValue:
-        """Publish both bounds."""
-        return {"type": "string", "minLength": 1, "maxLength": self.maximum}
+class Uuid(StringField):
+    """A UUID in any spelling of contract 2.3, read into its 16 bytes."""
+
+    __slots__ = ()
+
+    def read(self, text: str) -> bytes:
+        """The 16 bytes."""
+        try:
+            return parse_uuid(text)
+        except ValueError:
+            raise refuse("shape_format") from None
+
+    def published(self) -> JsonSchemaValue:
+        """Every spelling; no ``format``, which some clients do not know."""
+        return {"type": "string", "pattern": UUID_PATTERN}
+
+
+class Instant(StringField):
+    """A timestamp of contract 2.4, read into milliseconds."""
+
+    __slots__ = ()
+
+    def read(self, text: str) -> int:
+        """The instant."""
+        try:
+            return parse_instant(text)
+        except ValueError:
+            raise refuse("shape_format") from None
+
+    def published(self) -> JsonSchemaValue:
+        """The one format that all clients take."""
+        return {"type": "string", "format": "date-time"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,10 +207,8 @@ class Integer:
         """Read an integer in the bounds."""
         return core_schema.int_schema(strict=True, ge=self.minimum, le=self.maximum)
 
-    def __get_pydantic_json_schema__(
-        self, _core: CoreSchema, _handler: GetJsonSchemaHandler
-    ) -> JsonSchemaValue:
-        """Publish the bounds that the contract states; the 64-bit one is no number that all clients can read."""
+    def __get_pydantic_json_schema__(self, _core: CoreSchema, _: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """Publish the bounds that the contract states; not all clients can read the 64-bit one."""
         published: JsonSchemaValue = {"type": "integer", "minimum": self.minimum}
         if self.maximum != MAX_INTEGER:
             published["maximum"] = self.maximum
@@ -206,49 +235,9 @@ class Word:
 
         return core_schema.no_info_plain_validator_function(read)
 
-    def __get_pydantic_json_schema__(
-        self, _core: CoreSchema, _handler: GetJsonSchemaHandler
-    ) -> JsonSchemaValue:
+    def __get_pydantic_json_schema__(self, _core: CoreSchema, _: GetJsonSchemaHandler) -> JsonSchemaValue:
         """Publish the words."""
         return {"type": "string", "enum": list(words(self.kind))}
-
-
-class _Parsed:
-    """Text that one of the domain's parsers reads; a ValueError of it is a failure of shape."""
-
-    __slots__ = ()
-    parse: Callable[[str], Any]
-    published: JsonSchemaValue
-
-    def __get_pydantic_core_schema__(self, _source: Any, _handler: GetCoreSchemaHandler) -> CoreSchema:
-        parse = self.parse
-
-        def read(text: str) -> Any:
-            try:
-                return parse(text)
-            except ValueError:
-                raise refuse("shape_format") from None
-
-        return core_schema.no_info_after_validator_function(read, core_schema.str_schema(strict=True))
-
-    def __get_pydantic_json_schema__(
-        self, _core: CoreSchema, _handler: GetJsonSchemaHandler
-    ) -> JsonSchemaValue:
-        return dict(self.published)
-
-
-class Uuid(_Parsed):
-    """A UUID in any spelling of contract 2.3, read into its 16 bytes."""
-
-    parse = staticmethod(parse_uuid)
-    published: JsonSchemaValue = {"type": "string", "pattern": UUID_PATTERN}
-
-
-class Instant(_Parsed):
-    """A timestamp of contract 2.4, read into milliseconds."""
-
-    parse = staticmethod(parse_instant)
-    published: JsonSchemaValue = {"type": "string", "format": "date-time"}
 
 
 class OwnObject:
@@ -260,9 +249,7 @@ class OwnObject:
         """Read an object into its text."""
         return core_schema.no_info_plain_validator_function(object_text)
 
-    def __get_pydantic_json_schema__(
-        self, _core: CoreSchema, _handler: GetJsonSchemaHandler
-    ) -> JsonSchemaValue:
+    def __get_pydantic_json_schema__(self, _core: CoreSchema, _: GetJsonSchemaHandler) -> JsonSchemaValue:
         """Publish an open object; its inside is the caller's."""
         return {"type": "object"}
 

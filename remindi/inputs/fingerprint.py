@@ -1,8 +1,8 @@
 """Fingerprints: when two mutations are the same request (contract section 9).
 
 The hash covers the normalized request: trimmed text, instants, defaults filled in, object keys sorted; links
-and recurrence stand as the arrays that their tuples are. Hashes are stored for weeks, so all of this is a format:
-to change it ends the replay of older keys.
+and recurrence stand as the arrays that their tuples are. Hashes are stored for weeks, so all of this is a
+format: to change it ends the replay of older keys.
 """
 
 import hashlib

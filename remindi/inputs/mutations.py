@@ -1,4 +1,4 @@
-"""Arguments of the five mutating tools, and the normalized requests that they become (contract 2.1, 2.7, 2.8)."""
+"""Arguments of the five mutating tools, and the requests that they become (contract 2.1, 2.7, 2.8)."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Final
@@ -10,7 +10,7 @@ from remindi.errors import Refusal
 from remindi.identifiers import uuid_text
 from remindi.inputs.evidence import Evidence, evidence_value, has_reference
 from remindi.inputs.failures import NOTHING_KNOWN, Arguments, Failure, read
-from remindi.inputs.fields import Instant, Integer, OptionalContext, Text, Token, Uuid, Word, refuse
+from remindi.inputs.fields import Context, Instant, Integer, Text, Token, Uuid, Word, refuse
 from remindi.inputs.fingerprint import evidence_parts, idempotency, trigger_parts
 from remindi.inputs.triggers import (
     MAX_SECONDS,
@@ -35,103 +35,96 @@ MAX_NOTE_CHARACTERS: Final = 4_096
 MAX_SNOOZE_MS: Final = MAX_SECONDS * 1_000
 """The farthest that any setting lets a snooze reach."""
 
+Scope = Annotated[str, Text(MAX_SCOPE_CHARACTERS, trimmed=True)]
+ContextId = Annotated[str, Context(MAX_SCOPE_CHARACTERS)]
+Message = Annotated[str, Text(MAX_MESSAGE_CHARACTERS, trimmed=True)]
+Instructions = Annotated[str, Text(MAX_INSTRUCTIONS_CHARACTERS, blank=True)]
+PriorityWord = Annotated[Priority, Word(Priority)]
+Grace = Integer(0, MAX_SECONDS)
+Reason = Annotated[
+    str,
+    Text(MAX_REASON_CHARACTERS, trimmed=True),
+    Field(description="Why, in a sentence that still makes sense in the item's history."),
+]
 IdempotencyText = Annotated[
     str,
     Token(r"^[A-Za-z0-9._:-]{8,128}$", minimum=8, maximum=128),
     Field(
-        description="Your own name for this one change, made of letters, digits and . _ : -. Send the same key with "
-        "the same arguments when you retry: nothing happens twice and you get the first answer. Another change "
-        "needs another key."
+        description="Your own name for this one change, of letters, digits and . _ : - only. Retry with "
+        "the same key and the same arguments: nothing happens twice and you get the first answer. Another "
+        "change needs another key."
     ),
 ]
 RemindiId = Annotated[
-    bytes, Uuid(), Field(description="The item's id, a UUID, as add, check or list returned it.")
+    bytes, Uuid(), Field(description="The item's id, a UUID as add, check and list give it.")
 ]
 ExpectedVersion = Annotated[
     int,
     Integer(1),
     Field(
-        description="The item's version as you last read it. When it moved on meanwhile the answer is "
-        "VERSION_CONFLICT with current_version: read the item again before you retry."
+        description="The item's version as you read it last. If it moved on, the answer is "
+        "VERSION_CONFLICT with current_version: read the item again, then decide again."
     ),
 ]
-Grace = Integer(0, MAX_SECONDS)
-Message = Annotated[str, Text(MAX_MESSAGE_CHARACTERS, trimmed=True)]
-Instructions = Annotated[str, Text(MAX_INSTRUCTIONS_CHARACTERS, blank=True)]
-Reason = Annotated[str, Text(MAX_REASON_CHARACTERS, trimmed=True)]
-
-_REASON: Final = "Why, for the history."
 
 
-class Add(Arguments):
+class AddArguments(Arguments):
     """``remindi_add``."""
 
     idempotency_key: IdempotencyText
     project_id: Annotated[
-        str,
-        Text(MAX_SCOPE_CHARACTERS, trimmed=True),
-        Field(description="The project that it belongs to; checks of the same project find it."),
+        Scope, Field(description="The project it belongs to; checks of the same project find it.")
     ]
-    task_id: (
-        Annotated[
-            str,
-            Text(MAX_SCOPE_CHARACTERS, trimmed=True),
-            Field(description="The task within the project, if it concerns only one."),
-        ]
-        | None
-    ) = None
+    task_id: Annotated[
+        Scope | None, Field(description="The task within the project, when it concerns only one.")
+    ] = None
     message: Annotated[
         Message,
-        Field(description="What has to be done or looked at, understandable without this conversation."),
+        Field(description="What has to be done or looked at, clear to a reader who knows nothing of today."),
     ]
-    instructions: (
-        Annotated[
-            Instructions,
-            Field(description="How to go about it: steps, commands, what good evidence would be."),
-        ]
-        | None
-    ) = None
+    instructions: Annotated[
+        Instructions | None,
+        Field(description="How to go about it: steps, commands, what would be good evidence."),
+    ] = None
     priority: Annotated[
-        Priority, Word(Priority), Field(description="How much it matters; checks return higher ones first.")
+        PriorityWord, Field(description="How much it matters; a check returns higher ones first.")
     ] = Priority.NORMAL
-    trigger: Trigger
-    recurrence: Recurrence | None = None
+    trigger: Annotated[Trigger, Field(description="When it becomes due.")]
+    recurrence: Annotated[
+        Recurrence | None,
+        Field(
+            description="How an interval trigger repeats; not with other triggers. Without it an interval "
+            "fires once."
+        ),
+    ] = None
     overdue_after_seconds: Annotated[
         int | None,
         Grace,
         Field(
-            description="Grace: seconds after becoming due until it counts as overdue. When absent, the server's "
-            "setting counts (0 unless changed)."
+            description="Grace: seconds after it became due until it counts as overdue. When absent the "
+            "server's setting counts, which is 0 at first."
         ),
     ] = None
     links: Annotated[
-        Links, Field(description="What it is about; the same type and value may stand only once.")
-    ] = []
-    session_id: (
-        Annotated[
-            str,
-            OptionalContext(MAX_SCOPE_CHARACTERS),
-            Field(
-                description="Your present session. next_session and next_continuation fire in another one; blank "
-                "counts as absent."
-            ),
-        ]
-        | None
-    ) = None
-    task_lineage_id: (
-        Annotated[
-            str,
-            OptionalContext(MAX_SCOPE_CHARACTERS),
-            Field(
-                description="What your sessions of this task have in common; next_continuation needs it to fire. "
-                "Blank counts as absent."
-            ),
-        ]
-        | None
-    ) = None
+        Links, Field(description="What it is about; a pair of type and value stands only once.")
+    ] = Field(default=[])
+    session_id: Annotated[
+        ContextId | None,
+        Field(
+            description="Your present session: next_session and next_continuation fire in a later one. "
+            "Blank counts as absent."
+        ),
+    ] = None
+    task_lineage_id: Annotated[
+        ContextId | None,
+        Field(
+            description="What all your sessions on this task have in common; next_continuation never fires "
+            "without it. Blank counts as absent."
+        ),
+    ] = None
 
 
-class OfItem(Arguments):
+class OfItemArguments(Arguments):
     """What every change of an existing item brings."""
 
     remindi_id: RemindiId
@@ -139,18 +132,19 @@ class OfItem(Arguments):
     idempotency_key: IdempotencyText
 
 
-class Complete(OfItem):
+class CompleteArguments(OfItemArguments):
     """``remindi_complete``."""
 
-    evidence: Evidence
-    completion_note: (
-        Annotated[
-            str,
-            Text(MAX_NOTE_CHARACTERS, blank=True),
-            Field(description="Anything worth keeping for whoever reads the history."),
-        ]
-        | None
-    ) = None
+    evidence: Annotated[
+        Evidence,
+        Field(
+            description="What shows that it is done; reference_uri or content_hash, or both, are required."
+        ),
+    ]
+    completion_note: Annotated[
+        Annotated[str, Text(MAX_NOTE_CHARACTERS, blank=True)] | None,
+        Field(description="Anything else worth keeping in the history."),
+    ] = None
 
 
 def _within_a_year(snooze_until: int, info: ValidationInfo[int]) -> int:
@@ -159,7 +153,7 @@ def _within_a_year(snooze_until: int, info: ValidationInfo[int]) -> int:
     return snooze_until
 
 
-class SnoozeItem(OfItem):
+class SnoozeArguments(OfItemArguments):
     """``remindi_snooze``."""
 
     snooze_until: Annotated[
@@ -167,58 +161,52 @@ class SnoozeItem(OfItem):
         Instant(),
         AfterValidator(_within_a_year),
         Field(
-            description=f"When it comes back: after now and at most {MAX_SECONDS:,} seconds (365 days) ahead, or "
-            "less if the server's setting says so."
+            description=f"When it comes back: later than now and at most {MAX_SECONDS:,} seconds (365 days) "
+            "ahead, or less where the server's setting says so."
         ),
     ]
-    reason: Annotated[Reason, Field(description=_REASON)]
+    reason: Reason
 
 
-class Cancel(OfItem):
+class CancelArguments(OfItemArguments):
     """``remindi_cancel``."""
 
-    reason: Annotated[Reason, Field(description=_REASON)]
+    reason: Reason
 
 
-class UpdateItem(OfItem):
+class UpdateArguments(OfItemArguments):
     """``remindi_update``."""
 
     model_config = ConfigDict(json_schema_extra={"minProperties": 5})
 
-    reason: Annotated[Reason, Field(description=_REASON)]
-    message: Annotated[Message, Field(description="The new message.")] | None = None
-    instructions: (
-        Annotated[Instructions, Field(description="The new instructions; null removes them.")] | None
-    ) = None
-    priority: Annotated[Priority, Word(Priority), Field(description="The new priority.")] | None = None
-    trigger: Trigger | None = None
-    recurrence: Recurrence | None = None
-    overdue_after_seconds: (
-        Annotated[
-            int,
-            Grace,
-            Field(description="The new grace: seconds after becoming due until it counts as overdue."),
-        ]
-        | None
-    ) = None
-    links: (
-        Annotated[
-            Links,
-            Field(description="The whole new set of links, which replaces the old one; [] removes all."),
-        ]
-        | None
-    ) = None
-    occurrence_disposition: (
-        Annotated[
-            Disposition,
-            Word(Disposition),
-            Field(
-                description="Ends the present occurrence of a due or overdue recurring item and goes on to the next "
-                "one: acknowledged when it was dealt with, skipped when it was not."
-            ),
-        ]
-        | None
-    ) = None
+    reason: Reason
+    message: Annotated[Message | None, Field(description="The new message.")] = None
+    instructions: Annotated[
+        Instructions | None, Field(description="The new instructions; null removes them.")
+    ] = None
+    priority: Annotated[PriorityWord | None, Field(description="The new priority.")] = None
+    trigger: Annotated[Trigger | None, Field(description="The new trigger; the schedule starts anew.")] = None
+    recurrence: Annotated[
+        Recurrence | None,
+        Field(
+            description="The new recurrence; null removes it, which a recurring item needs to leave interval."
+        ),
+    ] = None
+    overdue_after_seconds: Annotated[
+        Annotated[int, Grace] | None,
+        Field(description="The new grace: seconds after it became due until it counts as overdue."),
+    ] = None
+    links: Annotated[
+        Links | None,
+        Field(description="The whole new set of links, in place of the old one; [] removes all."),
+    ] = None
+    occurrence_disposition: Annotated[
+        Annotated[Disposition, Word(Disposition)] | None,
+        Field(
+            description="Ends the present occurrence of a due or overdue recurring item and schedules the "
+            "next: acknowledged when it was dealt with, skipped when it was not."
+        ),
+    ] = None
 
 
 NULL_CLEARS: Final = ("instructions", "recurrence")
@@ -238,7 +226,7 @@ MUTABLE: Final = (
 
 def read_add(arguments: Mapping[str, Any], now: int) -> NewItem | Refusal:
     """Read the arguments of ``remindi_add``: steps 1 and 2 of contract 3.3, as in all functions here."""
-    found = read(Add, arguments, now, content=links_unique)
+    found = read(AddArguments, arguments, now, content=links_unique)
     if isinstance(found, Refusal):
         return found
     trigger = trigger_value(found.trigger)
@@ -268,7 +256,7 @@ def read_complete(
     arguments: Mapping[str, Any], now: int, remindi_id: bytes | None = None
 ) -> Completion | Refusal:
     """Read the arguments of ``remindi_complete``, or the rest of them when the door knows ``remindi_id``."""
-    found = read(Complete, arguments, now, known=_known(remindi_id), content=has_reference)
+    found = read(CompleteArguments, arguments, now, known=_known(remindi_id), content=has_reference)
     if isinstance(found, Refusal):
         return found
     evidence = evidence_value(found.evidence)
@@ -283,7 +271,7 @@ def read_complete(
 
 def read_snooze(arguments: Mapping[str, Any], now: int, remindi_id: bytes | None = None) -> Snooze | Refusal:
     """Read the arguments of ``remindi_snooze``, or the rest of them when the door knows ``remindi_id``."""
-    found = read(SnoozeItem, arguments, now, known=_known(remindi_id))
+    found = read(SnoozeArguments, arguments, now, known=_known(remindi_id))
     if isinstance(found, Refusal):
         return found
     request = {**_target(found), "snooze_until": found.snooze_until, "reason": found.reason}
@@ -295,7 +283,7 @@ def read_cancel(
     arguments: Mapping[str, Any], now: int, remindi_id: bytes | None = None
 ) -> Cancellation | Refusal:
     """Read the arguments of ``remindi_cancel``, or the rest of them when the door knows ``remindi_id``."""
-    found = read(Cancel, arguments, now, known=_known(remindi_id))
+    found = read(CancelArguments, arguments, now, known=_known(remindi_id))
     if isinstance(found, Refusal):
         return found
     key = idempotency(tools.CANCEL, found.idempotency_key, {**_target(found), "reason": found.reason})
@@ -305,7 +293,9 @@ def read_cancel(
 def read_update(arguments: Mapping[str, Any], now: int, remindi_id: bytes | None = None) -> Update | Refusal:
     """Read the arguments of ``remindi_update``, or the rest of them when the door knows ``remindi_id``."""
     known = _known(remindi_id)
-    found = read(UpdateItem, arguments, now, known=known, shape=_supplies_something, content=links_unique)
+    found = read(
+        UpdateArguments, arguments, now, known=known, shape=_supplies_something, content=links_unique
+    )
     if isinstance(found, Refusal):
         return found
     recurrence = None if found.recurrence is None else recurrence_value(found.recurrence)
@@ -337,7 +327,7 @@ def _known(remindi_id: bytes | None) -> Mapping[str, Any]:
     return NOTHING_KNOWN if remindi_id is None else {"remindi_id": uuid_text(remindi_id)}
 
 
-def _target(found: OfItem) -> dict[str, Any]:
+def _target(found: OfItemArguments) -> dict[str, Any]:
     return {"remindi_id": found.remindi_id.hex(), "expected_version": found.expected_version}
 
 

@@ -1,4 +1,4 @@
-"""Arguments of check, list and history, and the normalized queries that they become (contract 2.1, 5.1, 5.2)."""
+"""Arguments of check, list and history, and the queries that they become (contract 2.1, 5.1, 5.2)."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Generic, NamedTuple, TypeVar
@@ -9,8 +9,8 @@ from remindi.errors import Refusal
 from remindi.events import EventType, LifecycleEvent
 from remindi.identifiers import uuid_text
 from remindi.inputs.failures import NOTHING_KNOWN, Arguments, Failure, duplicates, read
-from remindi.inputs.fields import Cursor, Integer, OptionalContext, Text, Uuid, Word
-from remindi.inputs.mutations import MAX_SCOPE_CHARACTERS
+from remindi.inputs.fields import UNIQUE, Cursor, Integer, Text, Uuid, Word
+from remindi.inputs.mutations import ContextId, RemindiId, Scope
 from remindi.inputs.triggers import MAX_LINK_CHARACTERS, GoalId
 from remindi.items import State
 from remindi.requests import CheckContext, CheckQuery, HistoryQuery, ListQuery
@@ -32,131 +32,114 @@ class Paged(NamedTuple, Generic[Query]):
     cursor: str | None
 
 
-_UNIQUE: Final = {"uniqueItems": True}
-Scope = Annotated[str, Text(MAX_SCOPE_CHARACTERS, trimmed=True)]
 Exact = Annotated[str, Text(MAX_LINK_CHARACTERS)]
-NextPage = Annotated[
-    str,
-    Cursor(),
+CursorText = Annotated[
+    Annotated[str, Cursor()] | None,
     Field(
-        description="next_cursor of the page before; everything else but limit stays as it was in that request."
+        description="next_cursor of the page before, for the next page; all else but limit stays as it was "
+        "then."
     ),
 ]
 Limit = Annotated[int, Integer(1, MAX_PAGE), Field(description="How many to return at most.")]
 
 
-class Check(Arguments):
+class CheckArguments(Arguments):
     """``remindi_check``."""
 
     project_id: Annotated[Scope, Field(description="The project to look at.")]
-    task_id: (
-        Annotated[
-            Scope,
-            Field(description="Only items of exactly this task; items without a task are then left out."),
-        ]
-        | None
-    ) = None
+    task_id: Annotated[
+        Scope | None,
+        Field(description="Only items of exactly this task; items without a task are then left out."),
+    ] = None
     lifecycle_event: Annotated[
         LifecycleEvent,
         Word(LifecycleEvent),
         Field(
-            description="Where you are in your work: task_start before the first step, checkpoint in between, "
-            "continuation when you take up earlier work, final_review before you say that you are finished."
+            description="Where you stand: task_start before the first step, checkpoint in between, "
+            "continuation when you take up earlier work, final_review before you call it finished."
         ),
     ]
-    session_id: (
-        Annotated[
-            str,
-            OptionalContext(MAX_SCOPE_CHARACTERS),
-            Field(
-                description="Your present session; without it next_session and next_continuation items stay "
-                "asleep. Blank counts as absent."
-            ),
-        ]
-        | None
-    ) = None
-    task_lineage_id: (
-        Annotated[
-            str,
-            OptionalContext(MAX_SCOPE_CHARACTERS),
-            Field(
-                description="What your sessions of this task have in common; next_continuation items need it. "
-                "Blank counts as absent."
-            ),
-        ]
-        | None
-    ) = None
+    session_id: Annotated[
+        ContextId | None,
+        Field(
+            description="Your present session; without it next_session and next_continuation items do not "
+            "fire. Blank counts as absent."
+        ),
+    ] = None
+    task_lineage_id: Annotated[
+        ContextId | None,
+        Field(
+            description="What all your sessions on this task have in common; next_continuation items need "
+            "it to fire. Blank counts as absent."
+        ),
+    ] = None
     active_goal_ids: Annotated[
         list[GoalId],
         Field(
             max_length=MAX_ACTIVE_GOALS,
-            json_schema_extra=_UNIQUE,
-            description="The goals that you pursue now, each once; goal_active items of these become due.",
+            json_schema_extra=UNIQUE,
+            description="The goals that you pursue now; goal_active items of these become due.",
         ),
-    ] = []
+    ] = Field(default=[])
     include_scheduled: Annotated[
-        bool, Field(description="Whether to append what is not due yet: scheduled and snoozed items.")
+        bool, Field(description="Whether to add, after the ready items, those that are scheduled or snoozed.")
     ] = False
     evaluate_conditions: Annotated[
         bool,
         Field(
-            description="Whether to probe conditions whose next probe is due, which may take seconds. A request "
-            "with a cursor never probes."
+            description="Whether to probe conditions whose next probe is due, which may take some seconds. A "
+            "request with a cursor never probes."
         ),
     ] = True
     limit: Limit = CHECK_PAGE
-    cursor: NextPage | None = None
+    cursor: CursorText = None
 
 
-class List(Arguments):
+class ListArguments(Arguments):
     """``remindi_list``."""
 
-    project_id: Annotated[Scope, Field(description="Only items of this project.")] | None = None
-    task_id: Annotated[Scope, Field(description="Only items of this task.")] | None = None
-    remindi_id: Annotated[bytes, Uuid(), Field(description="Only the item with this id, a UUID.")] | None = (
-        None
-    )
+    project_id: Annotated[Scope | None, Field(description="Only items of this project.")] = None
+    task_id: Annotated[Scope | None, Field(description="Only items of this task.")] = None
+    remindi_id: Annotated[
+        Annotated[bytes, Uuid()] | None, Field(description="Only the item with this id, a UUID.")
+    ] = None
     states: Annotated[
         list[Annotated[State, Word(State)]],
-        Field(json_schema_extra=_UNIQUE, description="Only items in one of these states; [] means all."),
-    ] = []
+        Field(json_schema_extra=UNIQUE, description="Only items in one of these states; [] means all."),
+    ] = Field(default=[])
     trigger_types: Annotated[
         list[Annotated[TriggerType, Word(TriggerType)]],
-        Field(json_schema_extra=_UNIQUE, description="Only items with one of these triggers; [] means all."),
-    ] = []
-    linked_goal_id: (
-        Annotated[Exact, Field(description="Only items with a goal link of exactly this value.")] | None
-    ) = None
-    linked_memory_hash: (
-        Annotated[Exact, Field(description="Only items with a memory link of exactly this value.")] | None
-    ) = None
+        Field(json_schema_extra=UNIQUE, description="Only items with one of these triggers; [] means all."),
+    ] = Field(default=[])
+    linked_goal_id: Annotated[
+        Exact | None, Field(description="Only items with a goal link of exactly this value.")
+    ] = None
+    linked_memory_hash: Annotated[
+        Exact | None, Field(description="Only items with a memory link of exactly this value.")
+    ] = None
     limit: Limit = LIST_PAGE
-    cursor: NextPage | None = None
+    cursor: CursorText = None
 
 
-class History(Arguments):
+class HistoryArguments(Arguments):
     """``remindi_history``."""
 
-    remindi_id: Annotated[bytes, Uuid(), Field(description="The item's id, a UUID.")]
-    after_sequence: (
-        Annotated[
-            int,
-            Integer(0),
-            Field(description="Only events with a higher sequence than this; a cursor wins over it."),
-        ]
-        | None
-    ) = None
+    remindi_id: RemindiId
+    after_sequence: Annotated[
+        Annotated[int, Integer(0)] | None,
+        Field(description="Only events whose sequence is above this number; a cursor wins over it."),
+    ] = None
     event_types: Annotated[
         list[Annotated[EventType, Word(EventType)]],
-        Field(json_schema_extra=_UNIQUE, description="Only events of these types; [] means all."),
-    ] = []
+        Field(json_schema_extra=UNIQUE, description="Only events of these types; [] means all."),
+    ] = Field(default=[])
     limit: Limit = HISTORY_PAGE
-    cursor: NextPage | None = None
+    cursor: CursorText = None
 
 
 def read_check(arguments: Mapping[str, Any], now: int) -> Paged[CheckQuery] | Refusal:
     """Read the arguments of ``remindi_check``."""
-    found = read(Check, arguments, now, content=_goals_unique)
+    found = read(CheckArguments, arguments, now, content=_goals_unique)
     if isinstance(found, Refusal):
         return found
     query = CheckQuery(
@@ -175,7 +158,7 @@ def read_check(arguments: Mapping[str, Any], now: int) -> Paged[CheckQuery] | Re
 
 def read_list(arguments: Mapping[str, Any], now: int) -> Paged[ListQuery] | Refusal:
     """Read the arguments of ``remindi_list``."""
-    found = read(List, arguments, now, content=_list_filters_unique)
+    found = read(ListArguments, arguments, now, content=_list_filters_unique)
     if isinstance(found, Refusal):
         return found
     query = ListQuery(
@@ -197,7 +180,7 @@ def read_history(
 ) -> Paged[HistoryQuery] | Refusal:
     """Read the arguments of ``remindi_history``, or the rest of them when the door knows ``remindi_id``."""
     known = NOTHING_KNOWN if remindi_id is None else {"remindi_id": uuid_text(remindi_id)}
-    found = read(History, arguments, now, known=known, content=_event_types_unique)
+    found = read(HistoryArguments, arguments, now, known=known, content=_event_types_unique)
     if isinstance(found, Refusal):
         return found
     query = HistoryQuery(found.remindi_id, found.after_sequence or 0, tuple(found.event_types), found.limit)

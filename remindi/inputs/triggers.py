@@ -1,7 +1,7 @@
 """Triggers, recurrence and links as arguments (contract 2.5).
 
-What their parts must have in common (equal ``every_seconds``, the goal link, an adapter that exists) depends on
-stored state and is decided by whoever holds it.
+What their parts must have in common (equal ``every_seconds``, the goal link, an adapter that exists) depends
+on stored state and is decided by whoever holds it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -13,7 +13,7 @@ from remindi import links as domain_links
 from remindi import recurrence as domain_recurrence
 from remindi import triggers as domain
 from remindi.inputs.failures import Arguments, Failure, duplicates
-from remindi.inputs.fields import Instant, Integer, OwnObject, Text, Token, Word
+from remindi.inputs.fields import MAX_NESTING, UNIQUE, Instant, Integer, OwnObject, Text, Token, Word
 
 MAX_SECONDS: Final = 31_536_000
 """365 days: bound of every duration that a caller may set."""
@@ -27,17 +27,15 @@ ADAPTER_NAME_PATTERN: Final = r"^[a-z][a-z0-9_]{0,63}$"
 
 GoalId = Annotated[str, Text(MAX_GOAL_CHARACTERS)]
 EverySeconds = Annotated[int, Integer(MIN_INTERVAL_SECONDS, MAX_SECONDS)]
+PollSeconds = Annotated[int, Integer(MIN_POLL_SECONDS, MAX_POLL_SECONDS)]
+Moment = Annotated[int, Instant()]
 
 
 class AtTime(Arguments):
     """``at_time``."""
 
     type: Literal["at_time"]
-    at: Annotated[
-        int,
-        Instant(),
-        Field(description="at_time: the moment to fire. A past one is accepted and is due at once."),
-    ]
+    at: Annotated[Moment, Field(description="at_time: the moment to fire; a past one is due at once.")]
 
 
 class AfterElapsed(Arguments):
@@ -45,9 +43,7 @@ class AfterElapsed(Arguments):
 
     type: Literal["after_elapsed"]
     after_seconds: Annotated[
-        int,
-        Integer(1, MAX_SECONDS),
-        Field(description="after_elapsed: seconds from now until it fires."),
+        int, Integer(1, MAX_SECONDS), Field(description="after_elapsed: seconds from now until it fires.")
     ]
 
 
@@ -55,10 +51,13 @@ class Interval(Arguments):
     """``interval``."""
 
     type: Literal["interval"]
-    first_at: Annotated[int, Instant(), Field(description="interval: the moment of the first occurrence.")]
+    first_at: Annotated[Moment, Field(description="interval: the moment of the first occurrence.")]
     every_seconds: Annotated[
         EverySeconds,
-        Field(description="interval: seconds between occurrences; repeat the same number in recurrence."),
+        Field(
+            description="interval: seconds between occurrences. It repeats only with recurrence, which "
+            "names the same number."
+        ),
     ]
 
 
@@ -81,8 +80,8 @@ class GoalActive(Arguments):
     goal_id: Annotated[
         GoalId,
         Field(
-            description="goal_active: fires when a check names this goal in active_goal_ids. links must then hold "
-            "exactly one goal link, with this value."
+            description="goal_active: fires at a check that names this goal in active_goal_ids. links must "
+            "hold one goal link with this value and no other goal link."
         ),
     ]
 
@@ -95,41 +94,35 @@ class Condition(Arguments):
         str,
         Token(ADAPTER_NAME_PATTERN),
         Field(
-            description="condition: which read-only probe decides: observation_window_ended, http_health, "
-            "tcp_reachable or file_exists."
+            description="condition: the read-only probe that decides: observation_window_ended, "
+            "http_health, tcp_reachable or file_exists. 1-64 characters: a lower-case letter, then "
+            "lower-case letters, digits or _."
         ),
     ]
     parameters: Annotated[
         str,
         OwnObject(),
         Field(
-            description="condition: what the adapter takes. observation_window_ended: window_end (RFC 3339). "
-            "http_health: target (an alias that the administrator configured), optional expected_status. "
-            "tcp_reachable: target (alias). file_exists: path_alias. No other keys; at most 64 levels deep."
+            description="condition: what the adapter takes and nothing else. observation_window_ended: "
+            "window_end (timestamp). http_health: target (an alias that the administrator configured), "
+            "optionally expected_status (integer). tcp_reachable: target (alias). file_exists: path_alias. "
+            f"At most {MAX_NESTING} levels deep."
         ),
     ]
-    poll_interval_seconds: (
-        Annotated[
-            int,
-            Integer(MIN_POLL_SECONDS, MAX_POLL_SECONDS),
-            Field(
-                description=f"condition: seconds between two probes; "
-                f"{domain.DEFAULT_POLL_INTERVAL_SECONDS} when absent."
-            ),
-        ]
-        | None
-    ) = None
-    manual_check_at: (
-        Annotated[
-            int,
-            Instant(),
-            Field(
-                description="condition: when it becomes due for verification by hand if the probe never was "
-                "satisfied. With it, an adapter that is disabled or lacks the alias is accepted with a warning."
-            ),
-        ]
-        | None
-    ) = None
+    poll_interval_seconds: Annotated[
+        PollSeconds | None,
+        Field(
+            description="condition: seconds between two probes; "
+            f"{domain.DEFAULT_POLL_INTERVAL_SECONDS} when absent."
+        ),
+    ] = None
+    manual_check_at: Annotated[
+        Moment | None,
+        Field(
+            description="condition: when it becomes due for verification by hand if no probe was satisfied "
+            "until then. With it a disabled adapter or a missing alias is accepted with a warning."
+        ),
+    ] = None
 
 
 AnyTrigger = AtTime | AfterElapsed | Interval | NextSession | NextContinuation | GoalActive | Condition
@@ -179,20 +172,20 @@ class Recurrence(Arguments):
         domain_recurrence.MissedPolicy,
         Word(domain_recurrence.MissedPolicy),
         Field(
-            description="What a disposition does with anchors that passed meanwhile: coalesce goes on at the next "
-            "future one, skip too and counts the ones left out, catch_up works through them one by one."
+            description="Where a disposition goes on when occurrences were missed: coalesce and skip at "
+            "the next future one (skip records how many were left out), catch_up at the next missed one."
         ),
     ] = domain_recurrence.MissedPolicy.COALESCE
-    max_occurrences: (
-        Annotated[int, Integer(1, MAX_OCCURRENCES), Field(description="Number of the last occurrence.")]
-        | None
-    ) = None
-    end_at: (
-        Annotated[
-            int, Instant(), Field(description="No occurrence lies after this moment; not before first_at.")
-        ]
-        | None
-    ) = None
+    max_occurrences: Annotated[
+        Annotated[int, Integer(1, MAX_OCCURRENCES)] | None,
+        Field(description="Number of the last occurrence; no limit when absent."),
+    ] = None
+    end_at: Annotated[
+        Moment | None,
+        Field(
+            description="No occurrence lies after this moment, which is not before the trigger's first_at."
+        ),
+    ] = None
 
 
 def recurrence_value(recurrence: Recurrence) -> domain_recurrence.Recurrence:
@@ -211,13 +204,11 @@ class Link(Arguments):
     value: Annotated[
         str,
         Text(MAX_LINK_CHARACTERS),
-        Field(description="The identifier or address; compared exactly and case-sensitively."),
+        Field(description="Its identifier or address, compared exactly and case-sensitively."),
     ]
 
 
-Links = Annotated[
-    list[Link], Field(max_length=domain_links.MAX_LINKS, json_schema_extra={"uniqueItems": True})
-]
+Links = Annotated[list[Link], Field(max_length=domain_links.MAX_LINKS, json_schema_extra=UNIQUE)]
 
 
 def links_value(links: Iterable[Link]) -> tuple[domain_links.Link, ...]:
