@@ -35,7 +35,7 @@ class DirectoryLock:
 
 
 def prepare(directory: Path, variable: str) -> None:
-    """Make a directory exist, private to the process user, and free of temporary files left behind.
+    """Make a directory exist, private to the process user.
 
     Args:
         directory: absolute path.
@@ -68,9 +68,6 @@ def prepare(directory: Path, variable: str) -> None:
             )
         if stat.S_IMODE(status.st_mode) != DIRECTORY_MODE:
             directory.chmod(DIRECTORY_MODE)
-        for leftover in directory.glob(TEMPORARY_PATTERN):
-            if leftover.is_file() or leftover.is_symlink():
-                leftover.unlink()
     except OSError as error:
         raise DirectoryUnusable(_unwritable(where, uid, error)) from None
 
@@ -124,6 +121,20 @@ def lock(directory: Path) -> DirectoryLock:
             f"{path} cannot be locked: {_words(error)}. uid {os.geteuid()} needs a file system with locks."
         ) from None
     return DirectoryLock(descriptor)
+
+
+def remove_leftovers(directory: Path) -> None:
+    """Remove temporary files that a process left when it died; only while the lock is held.
+
+    Raises:
+        DirectoryUnusable: one cannot be removed.
+    """
+    try:
+        for leftover in directory.glob(TEMPORARY_PATTERN):
+            if leftover.is_symlink() or leftover.is_file():
+                leftover.unlink()
+    except OSError as error:
+        raise DirectoryUnusable(_unwritable(str(directory), os.geteuid(), error)) from None
 
 
 def stopped_uncleanly(path: Path) -> bool:

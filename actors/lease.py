@@ -12,6 +12,7 @@ from actors.address import Address, OutcomeUnknown
 from actors.failures import in_words, unrefused
 from actors.messages.control import LeaseRow
 from actors.messages.lease import FreeLease, LeaseWanted, RenewalDue
+from actors.messages.probes import AdaptersChanged
 from actors.messages.scheduler import LeaseGained, LeaseMissed, SettingsChanged
 from actors.messages.writer import AcquireLease, ReleaseLease, RenewLease
 from actors.timer import Alarm, Timer
@@ -28,7 +29,7 @@ LONGEST_RETRY_SECONDS: Final = 60.0
 RENEWALS_PER_LEASE: Final = 4
 """One more than the contract's third, so that a slow disk does not break the promise."""
 
-Message = LeaseWanted | RenewalDue | SettingsChanged | FreeLease
+Message = LeaseWanted | RenewalDue | SettingsChanged | AdaptersChanged | FreeLease
 
 
 class LeaseKeeper(Actor):
@@ -89,6 +90,8 @@ class LeaseKeeper(Actor):
                 self._follow(settings[LEASE_SECONDS])
             case FreeLease():
                 self._free()
+            case AdaptersChanged():
+                pass  # The writer tells every change of control rows to all who follow any.
             case _:
                 assert_never(message)
 

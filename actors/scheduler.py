@@ -13,7 +13,7 @@ from actors.address import ActorError, Address
 from actors.aside import beside
 from actors.failures import in_words, unrefused
 from actors.messages.lease import FreeLease, LeaseWanted
-from actors.messages.probes import ProbeAnswer, RunProbes
+from actors.messages.probes import AdaptersChanged, ProbeAnswer, RunProbes
 from actors.messages.readers import DueCondition, GetControl, GetWaiting, ListDueConditions
 from actors.messages.scheduler import (
     LeaseGained,
@@ -64,6 +64,7 @@ Message = (
     | LeaseGained
     | LeaseMissed
     | SettingsChanged
+    | AdaptersChanged
     | StartScheduler
     | StopScheduler
 )
@@ -210,6 +211,8 @@ class Scheduler(Actor):
                     self._report(last_error=reason)
             case SettingsChanged(settings=settings):
                 self._follow(settings)
+            case AdaptersChanged():
+                pass  # The pool knows; the writer tells every change of control rows to all who follow any.
             case _:
                 assert_never(message)
 

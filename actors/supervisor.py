@@ -81,6 +81,10 @@ class _StopAsked(NamedTuple):
     why: str
 
 
+class _GiveUpAsked(NamedTuple):
+    why: str
+
+
 class Supervisor:
     """Keeps a row of actors alive."""
 
@@ -91,7 +95,7 @@ class Supervisor:
         self._witness = witness
         # NOTE: SimpleQueue.put may be called by a signal handler while the same thread is in get; the locks
         # of Queue, Event and Condition may not.
-        self._notes: queue.SimpleQueue[_Death | _StopAsked] = queue.SimpleQueue()
+        self._notes: queue.SimpleQueue[_Death | _StopAsked | _GiveUpAsked] = queue.SimpleQueue()
         self._living: dict[str, Actor] = {}
         self._former: dict[str, Actor] = {}
         self._lives = 0
@@ -105,6 +109,10 @@ class Supervisor:
         if self.stop_asked is None:
             self.stop_asked = why
             self._notes.put(_StopAsked(why))
+
+    def ask_to_give_up(self, why: str) -> None:
+        """Say that something beside the actors broke that cannot be restarted, from any thread."""
+        self._notes.put(_GiveUpAsked(why))
 
     # ------------------------------------------------------------------ start
 
@@ -127,15 +135,20 @@ class Supervisor:
             self._start(child)
 
     def _start(self, child: Child) -> None:
+        if self.stop_asked is not None:
+            raise StartAbandoned
         self._lives += 1
         life = self._lives
         self._life[child.name] = life
-        actor = child.make(
-            lambda name: self._notes.put(_Death(name, life)), self._former.pop(child.name, None)
-        )
+        deadline = self._clock.monotonic() + child.start_seconds
+        try:
+            actor = child.make(
+                lambda name: self._notes.put(_Death(name, life)), self._former.pop(child.name, None)
+            )
+        except Exception as error:
+            raise StartFailed(child.name) from error
         self._living[child.name] = actor
         actor.launch()
-        deadline = self._clock.monotonic() + child.start_seconds
         while not actor.settled.wait(_GLANCE_SECONDS):
             self._give_up_waiting(child, deadline)
         if actor.start_error is not None:
@@ -172,6 +185,9 @@ class Supervisor:
             return self._look_at_threads()
         if isinstance(note, _StopAsked):
             return "stopped"
+        if isinstance(note, _GiveUpAsked):
+            log.critical("giving up", extra={"why": note.why})
+            return "gave_up"
         if note.life != self._life.get(note.name):
             return None
         return self._revive(self._children[note.name])

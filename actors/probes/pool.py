@@ -49,7 +49,7 @@ class Pool(Actor):
         """
         super().__init__(name, on_death)
         self._clock = clock
-        self._adapters = _by_name(registry)
+        self._registry = registry
         self._settings = settings
 
     def handle(self, message: Message) -> tuple[ProbeAnswer, ...] | None:
@@ -58,7 +58,7 @@ class Pool(Actor):
             case RunProbes(targets=targets):
                 return tuple(self._look(target) for target in targets)
             case AdaptersChanged(registry=registry):
-                self._adapters = _by_name(registry)
+                self._registry = registry
             case SettingsChanged(settings=settings):
                 self._settings = settings
             case _:
@@ -66,14 +66,11 @@ class Pool(Actor):
         return None
 
     def _look(self, target: ProbeTarget) -> ProbeAnswer:
-        enabled = self._adapters.get(target.condition.adapter)
-        if enabled is None:
+        adapter = self._registry.get(target.condition.adapter)
+        if adapter is None:
             summary = UNREGISTERED
+        elif not adapter.enabled:
+            summary = DISABLED
         else:
-            summary = NO_PROBE if enabled else DISABLED
+            summary = NO_PROBE
         return ProbeAnswer(target, ConditionStatus.UNKNOWN, summary, self._clock.now())
-
-
-def _by_name(registry: AdapterRegistry) -> dict[str, bool]:
-    """Which adapters there are, and whether each is enabled."""
-    return {adapter.name: adapter.enabled for adapter in registry}

@@ -1,0 +1,420 @@
+"""``remindi serve``: the composition root. What starts, in which order (contract 17.1), and what stops."""
+
+import logging
+import os
+import secrets
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Final, NoReturn
+
+from actors import data_directory
+from actors.actor import Actor
+from actors.address import ActorError, Address
+from actors.board import Board
+from actors.data_directory import DirectoryInUse, DirectoryLock, DirectoryUnusable
+from actors.lease import LeaseKeeper
+from actors.messages.control import Control
+from actors.messages.readers import GetControl
+from actors.messages.workloads import ActorDied, ActorRestarted, ResumeWorkloads, WorkloadsHeld
+from actors.probes.pool import Pool
+from actors.readers import Reader
+from actors.scheduler import Scheduler
+from actors.store import errors as store_errors
+from actors.store.write import check_damage
+from actors.supervisor import Child, StartAbandoned, StartFailed, Supervisor
+from actors.system import Identifiers, SystemClock, system_random
+from actors.timer import ThreadTimer
+from actors.workloads import Controller
+from actors.writer import Writer
+from remindi import __version__
+from remindi.callers import mcp_actor_id
+from remindi.cli import environment, exits, logs
+from remindi.cli.arguments import ServeArguments
+from remindi.cli.envfile import EnvFileError
+from remindi.config import Config, Loaded, Rejected
+from remindi.cursors import Cursors
+from remindi.events import ActorType, Caller
+from web.asgi import create_app
+from web.door import Door
+from web.server import HttpServer, ServerFailed
+
+log = logging.getLogger("remindi.service")
+
+STOP_SECONDS: Final = 9.0
+"""For the whole stop; the contract's 10 s with something to spare for the last log lines."""
+REQUESTS_SECONDS: Final = 3.0
+"""Of them for running requests."""
+WRITER_START_SECONDS: Final = 600.0
+"""For opening, checking and migrating a large database."""
+RESUME_SECONDS: Final = 5.0
+CONTROL_SECONDS: Final = 10.0
+LAST_LINES_SECONDS: Final = 0.5
+
+OnDeath = Callable[[str], None]
+
+
+class Refused(Exception):
+    """The service does not start: an exit code, and one line for people."""
+
+    def __init__(self, code: int, line: str) -> None:
+        """Keep both."""
+        super().__init__(line)
+        self.code = code
+
+
+def run(arguments: ServeArguments) -> int:
+    """Serve until SIGTERM or SIGINT, and return the exit code (``remindi.cli.exits``)."""
+    os.umask(0o077)
+    service = _Service(arguments)
+    service.take_signals()
+    code = exits.INTERNAL
+    try:
+        code = service.serve()
+    except Refused as refused:
+        code = refused.code
+        for line in str(refused).splitlines():
+            print(f"remindi: {line}", file=sys.stderr)
+    except StartAbandoned:
+        code = exits.OK
+    finally:
+        code = service.stop(code)
+    return _leave(code, service)
+
+
+class _Service:
+    """One process of the service, from its first check to its last log line."""
+
+    def __init__(self, arguments: ServeArguments) -> None:
+        self._arguments = arguments
+        self._clock = SystemClock()
+        self._chance = system_random()
+        self._board = Board()
+        self._timer = ThreadTimer()
+        self._writer = Address("writer")
+        self._reader = Address("reader")
+        self._probes = Address("probes")
+        self._lease = Address("lease")
+        self._scheduler = Address("scheduler")
+        self._workloads = Address("workloads")
+        process = Caller(ActorType.SCHEDULER, f"scheduler:process-{secrets.token_hex(8)}", None)
+        self._process = process
+        self._supervisor = Supervisor(self._children(), clock=self._clock, witness=self)
+        self._config: Config | None = None
+        self._lock: DirectoryLock | None = None
+        self._http: HttpServer | None = None
+        self.log_lines: logs.LineHandler | None = None
+
+    # ------------------------------------------------------------------ start
+
+    def serve(self) -> int:
+        """Start in the order of contract 17.1, keep everything alive, and return when that ends."""
+        self._take_configuration()  # step 1
+        self._take_data_directory()  # steps 2 and 3
+        self._listen()  # step 4: live answers, ready does not
+        unclean = data_directory.stopped_uncleanly(self._database)
+        self._start_actors()  # steps 6 and 7
+        self._resume_workloads()  # step 8
+        self._board.startup = "ready"
+        log.info("ready", extra={"seconds": round(time.process_time(), 3)})
+        if unclean:
+            self._check_database_beside()
+        outcome = self._supervisor.run()
+        return exits.OK if outcome == "stopped" else exits.INTERNAL
+
+    def take_signals(self) -> None:
+        """Turn SIGTERM and SIGINT into a stop; a second one changes nothing."""
+
+        def ask(number: int, _frame: FrameType | None) -> None:
+            self._supervisor.ask_to_stop(signal.Signals(number).name)
+
+        # NOTE: before the HTTP server, which would take them over and raise them again after its own end.
+        signal.signal(signal.SIGTERM, ask)
+        signal.signal(signal.SIGINT, ask)
+
+    def _take_configuration(self) -> None:
+        try:
+            loaded = environment.load(self._arguments.env_file)
+        except EnvFileError as error:
+            raise Refused(exits.CONFIGURATION, str(error)) from None
+        if isinstance(loaded, Rejected):
+            raise Refused(exits.CONFIGURATION, "\n".join(str(fault) for fault in loaded.faults))
+        self._config = loaded.config
+        self.log_lines = logs.configure(loaded.config.log_filter)
+        log.info("starting", extra={"version": __version__, "pid": os.getpid()})
+        _warn(loaded)
+
+    def _take_data_directory(self) -> None:
+        directory, backups = self._database.parent, Path(self._settings.backup_dir)
+        try:
+            data_directory.prepare(directory, "REMINDI_DB_PATH")
+            data_directory.secure_database(self._database)
+            self._lock = data_directory.lock(directory)
+            data_directory.prepare(backups, "REMINDI_BACKUP_DIR")
+            data_directory.remove_leftovers(directory)
+            data_directory.remove_leftovers(backups)
+        except DirectoryUnusable as error:
+            raise Refused(exits.DATA_DIRECTORY, str(error)) from None
+        except DirectoryInUse as error:
+            raise Refused(exits.RUNNING, str(error)) from None
+
+    def _listen(self) -> None:
+        config = self._settings
+        door = Door(
+            config=config,
+            board=self._board,
+            writer=self._writer,
+            reader=self._reader,
+            probes=self._probes,
+            cursors=Cursors(config.mcp_token),
+            clock=self._clock,
+            ids=Identifiers(self._clock, system_random()),
+            actor_id=mcp_actor_id(config.owner_id, config.mcp_token),
+        )
+        listener = _bound(self._arguments.host, self._arguments.port)
+        host, port = listener.getsockname()[:2]
+        self._http = HttpServer(create_app(door), listener, on_death=self._supervisor.ask_to_give_up)
+        try:
+            self._http.start()
+        except ServerFailed:
+            raise Refused(exits.INTERNAL, "The HTTP server did not start; the log says more.") from None
+        log.info("listening", extra={"host": host, "port": port})
+
+    def _start_actors(self) -> None:
+        self._timer.start()
+        try:
+            self._supervisor.start()
+        except StartFailed as failed:
+            raise _refusal_of(failed) from failed
+
+    def _resume_workloads(self) -> None:
+        try:
+            self._workloads.call(ResumeWorkloads(), timeout=RESUME_SECONDS)
+        except ActorError:
+            # Its rows say what is the matter, and it goes on by itself (contract 17.1 step 8).
+            log.warning("the workloads take long to start")
+
+    def _check_database_beside(self) -> None:
+        """Read the whole file after an unclean stop, while serving (contract section 16)."""
+
+        def check() -> None:
+            log.info("checking the database after an unclean stop")
+            try:
+                damage = check_damage(self._database)
+            except store_errors.StoreError as error:
+                log.warning("the database could not be checked: %s", error)
+                return
+            if damage is None:
+                log.info("the database is sound")
+                return
+            log.error("the database is damaged: %s", damage)
+            if self._board.startup == "ready":
+                self._board.startup = "damaged"
+            self._workloads.notify(WorkloadsHeld(reason="The database is damaged; restore a backup."))
+
+        threading.Thread(target=check, name="quick-check", daemon=True).start()
+
+    # ----------------------------------------------------------------- actors
+
+    def _children(self) -> tuple[Child, ...]:
+        """The actors in starting order; the writer starts first and stops last."""
+        return (
+            Child(
+                address=self._writer,
+                make=self._make_writer,
+                start_seconds=WRITER_START_SECONDS,
+                stop_seconds=3.0,
+                restart_all=True,
+            ),
+            Child(address=self._reader, make=self._make_reader, stop_seconds=1.0),
+            Child(address=self._probes, make=self._make_pool, stop_seconds=1.0),
+            Child(address=self._lease, make=self._make_lease_keeper),
+            Child(address=self._scheduler, make=self._make_scheduler),
+            Child(address=self._workloads, make=self._make_controller, stop_seconds=0.5),
+        )
+
+    def _make_writer(self, on_death: OnDeath, _former: Actor | None) -> Actor:
+        return Writer(
+            "writer",
+            on_death,
+            store_path=self._database,
+            owner=self._settings.owner_id,
+            clock=self._clock,
+            chance=system_random(),
+            subscribers=(self._lease, self._scheduler, self._probes),
+            log_content=self._settings.log_content,
+        )
+
+    def _make_reader(self, on_death: OnDeath, _former: Actor | None) -> Actor:
+        return Reader("reader", on_death, store_path=self._database, owner=self._settings.owner_id)
+
+    def _make_pool(self, on_death: OnDeath, _former: Actor | None) -> Actor:
+        control = self._control()
+        return Pool(
+            "probes", on_death, clock=self._clock, registry=control.adapters, settings=control.settings
+        )
+
+    def _make_lease_keeper(self, on_death: OnDeath, former: Actor | None) -> Actor:
+        return LeaseKeeper(
+            "lease",
+            on_death,
+            me=self._lease,
+            writer=self._writer,
+            scheduler=self._scheduler,
+            timer=self._timer,
+            caller=self._process,
+            settings=self._control().settings,
+            held=former.held if isinstance(former, LeaseKeeper) else None,
+        )
+
+    def _make_scheduler(self, on_death: OnDeath, _former: Actor | None) -> Actor:
+        return Scheduler(
+            "scheduler",
+            on_death,
+            me=self._scheduler,
+            lease=self._lease,
+            probes=self._probes,
+            writer=self._writer,
+            reader=self._reader,
+            workloads=self._workloads,
+            timer=self._timer,
+            clock=self._clock,
+            chance=self._chance,
+            caller=self._process,
+            settings=self._control().settings,
+        )
+
+    def _make_controller(self, on_death: OnDeath, _former: Actor | None) -> Actor:
+        return Controller(
+            "workloads",
+            on_death,
+            me=self._workloads,
+            writer=self._writer,
+            reader=self._reader,
+            scheduler=self._scheduler,
+            timer=self._timer,
+            board=self._board,
+            caller=Caller(ActorType.SYSTEM, "system:workloads", None),
+        )
+
+    def _control(self) -> Control:
+        return self._reader.call(GetControl(), timeout=CONTROL_SECONDS)
+
+    # ------------------------------------------------- what the supervisor sees
+
+    def died(self, name: str, *, everybody: bool) -> None:
+        """Show a death at once: health while nothing can be stored, the workload row always."""
+        if everybody and self._board.startup == "ready":
+            self._board.startup = "starting"
+        self._workloads.notify(ActorDied(name=name))
+
+    def restarted(self, name: str, *, everybody: bool) -> None:
+        """Have the workloads brought about that a new actor knows nothing of."""
+        self._workloads.notify(ActorRestarted(name=name))
+        if everybody and self._board.startup == "starting":
+            self._board.startup = "ready"
+
+    # ------------------------------------------------------------------- stop
+
+    def stop(self, code: int) -> int:
+        """Stop what runs, in reverse; desired workload states stay. Returns the exit code."""
+        deadline = time.monotonic() + STOP_SECONDS
+        why = self._supervisor.stop_asked or "failure"
+        self._board.startup = "stopping"
+        if self._config is not None:
+            log.info("stopping", extra={"why": why})
+        if self._http is not None and not self._http.stop(REQUESTS_SECONDS):
+            log.error("the HTTP server is stuck")
+        stuck = self._supervisor.stop(within=deadline - time.monotonic())
+        self._timer.stop(0.2)
+        if "writer" in stuck:
+            code = code or exits.INTERNAL
+        elif self._lock is not None:
+            self._lock.release()
+        if self._config is not None:
+            log.info("stopped", extra={"why": why, "exit_code": code})
+        return code
+
+    @property
+    def _settings(self) -> Config:
+        assert self._config is not None
+        return self._config
+
+    @property
+    def _database(self) -> Path:
+        return Path(self._settings.db_path)
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    """A socket that is bound and not yet listened on."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        listener = socket.socket(family, kind, protocol)
+        try:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(address)
+            # Bound is not enough: a second process could still bind the address beside us.
+            listener.listen()
+        except OSError:
+            listener.close()
+            raise
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise Refused(
+            exits.PORT, f"Cannot listen on {host}, port {port} (--host, --port): {reason.lower()}."
+        ) from None
+    return listener
+
+
+def _refusal_of(failed: StartFailed) -> Refused:
+    """The line and the exit code for an actor that did not start."""
+    cause = failed.__cause__
+    match cause:
+        case store_errors.NewerSchema() | store_errors.AlteredSchema():
+            return Refused(exits.SCHEMA, str(cause))
+        case store_errors.StorageFailed():
+            return Refused(exits.DATA_DIRECTORY, str(cause))
+        case store_errors.Busy():
+            return Refused(exits.RUNNING, str(cause))
+        case store_errors.StoreError():
+            return Refused(exits.DATABASE, str(cause))
+        case _:
+            log.critical("an actor did not start", exc_info=failed, extra={"actor": failed.name})
+            return Refused(exits.INTERNAL, f"The {failed.name} did not start; the log says more.")
+
+
+def _warn(loaded: Loaded) -> None:
+    """What an operator should know about the configuration."""
+    for warning in loaded.warnings:
+        log.warning(warning)
+    if loaded.config.log_content:
+        log.warning("REMINDI_LOG_CONTENT is true: log lines carry messages and reasons of items")
+    if loaded.config.webui_enable and not loaded.config.webui_auth:
+        log.warning("REMINDI_WEBUI_AUTH is false: the WebUI is open to everybody who reaches it")
+
+
+def _leave(code: int, service: _Service) -> int:
+    """Write the last lines; end at once when threads are stuck that would keep the process alive."""
+    if service.log_lines is not None:
+        service.log_lines.finish(LAST_LINES_SECONDS)
+    stuck = [
+        thread
+        for thread in threading.enumerate()
+        if thread is not threading.main_thread() and not thread.daemon
+    ]
+    if stuck:
+        _end_now(code)
+    return code
+
+
+def _end_now(code: int) -> NoReturn:
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
