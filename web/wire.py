@@ -24,6 +24,8 @@ MAX_HEAD_BYTES: Final = 32_768
 """Request line and headers together."""
 HEAD_SECONDS: Final = 10.0
 """From the first byte of a request, or from the connection, to the end of the head."""
+STALL_SECONDS: Final = 15.0
+"""How long nothing may come while a body is incomplete."""
 LINGER_SECONDS: Final = 5.0
 LINGER_BYTES: Final = 2_097_152
 """How much of a body is read after its answer went out: a client that still sends would otherwise lose it."""
@@ -32,6 +34,7 @@ _CLOSE: Final = (b"connection", b"close")
 _MALFORMED: Final = refusal(400, "The HTTP request is malformed.", _CLOSE)
 _HEAD_TOO_LARGE: Final = refusal(431, "Request line and headers are larger than 32768 bytes.", _CLOSE)
 _HEAD_TOO_SLOW: Final = refusal(408, "The request did not arrive in time.", _CLOSE)
+_BODY_STALLED: Final = refusal(408, "The body did not arrive in time.", _CLOSE)
 _CROWDED: Final = refusal(503, "Too many connections are open; try again.", _CLOSE, (b"retry-after", b"1"))
 
 
@@ -51,7 +54,7 @@ class Wire(HttpToolsProtocol):
         self._head_begun = False
         self._head_bytes = 0
         self._head_timer: asyncio.TimerHandle | None = None
-        self._linger_timer: asyncio.TimerHandle | None = None
+        self._body_timer: asyncio.TimerHandle | None = None
         self._discarded = 0
 
     # ------------------------------------------------------------- connection
@@ -67,7 +70,7 @@ class Wire(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection."""
         self._stop_head_timer()
-        self._stop_lingering()
+        self._stop_body_timer()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -85,6 +88,9 @@ class Wire(HttpToolsProtocol):
             too_large = isinstance(error.__context__, _HeadTooLarge)
             self._refuse(_HEAD_TOO_LARGE if too_large else _MALFORMED)
             return
+        if not self._answered() and self.cycle.more_body:
+            self._stop_body_timer()
+            self._body_timer = self.loop.call_later(STALL_SECONDS, self._body_stalled)
         if self._head_begun:
             self._head_bytes += len(data) if counted else 0
             if self._head_bytes > MAX_HEAD_BYTES:
@@ -133,7 +139,7 @@ class Wire(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         """End a request."""
-        self._stop_lingering()
+        self._stop_body_timer()
         super().on_message_complete()
 
     # ------------------------------------------------------------------- ends
@@ -143,7 +149,8 @@ class Wire(HttpToolsProtocol):
         super().on_response_complete()
         if self.cycle.response_complete and self.cycle.more_body and not self.transport.is_closing():
             self._discarded = 0
-            self._linger_timer = self.loop.call_later(LINGER_SECONDS, self.transport.abort)
+            self._stop_body_timer()
+            self._body_timer = self.loop.call_later(LINGER_SECONDS, self.transport.abort)
 
     def timeout_keep_alive_handler(self) -> None:
         """End an idle connection, also one whose client never read its last answer."""
@@ -173,22 +180,33 @@ class Wire(HttpToolsProtocol):
             self._head_timer.cancel()
             self._head_timer = None
 
-    def _stop_lingering(self) -> None:
-        if self._linger_timer is not None:
-            self._linger_timer.cancel()
-            self._linger_timer = None
+    def _stop_body_timer(self) -> None:
+        if self._body_timer is not None:
+            self._body_timer.cancel()
+            self._body_timer = None
+
+    def _body_stalled(self) -> None:
+        cycle = self.cycle
+        self._body_timer = None
+        cycle.disconnected = True
+        if not cycle.response_started:
+            self._write(_BODY_STALLED)
+        cycle.message_event.set()
+        self.transport.close()
 
     def _refuse(self, answer: Answer) -> None:
         """Answer without the application, and close; silently while an earlier answer is on its way."""
         self._stop_head_timer()
         self._head_begun = False
         if self._answered():
-            request_id = uuid_text(uuid7(time.time_ns() // 1_000_000, 0, secrets.randbits(54)))
-            headers = (*answer.headers, (REQUEST_ID_HEADER, request_id.encode("ascii")))
-            head = b"".join(b"%b: %b\r\n" % header for header in headers)
-            self.transport.write(STATUS_LINE[answer.status] + head + b"\r\n" + answer.body)
-            log.info(
-                "a request was refused on the wire",
-                extra={"request_id": request_id, "status": answer.status},
-            )
+            self._write(answer)
         self.transport.close()
+
+    def _write(self, answer: Answer) -> None:
+        request_id = uuid_text(uuid7(time.time_ns() // 1_000_000, 0, secrets.randbits(54)))
+        headers = (*answer.headers, (REQUEST_ID_HEADER, request_id.encode("ascii")))
+        head = b"".join(b"%b: %b\r\n" % header for header in headers)
+        self.transport.write(STATUS_LINE[answer.status] + head + b"\r\n" + answer.body)
+        log.info(
+            "a request was refused on the wire", extra={"request_id": request_id, "status": answer.status}
+        )

@@ -23,6 +23,8 @@ from remindi.logfilter import TRACE, LogFilter
 MAX_WAITING_BYTES: Final = 4_194_304
 """Lines that may wait for standard output."""
 MAX_WRITE_BYTES: Final = 65_536
+GATHER_SECONDS: Final = 0.005
+"""How long a first line waits for others, so that a busy service does not switch threads for each line."""
 MAX_FRAMES: Final = 12
 MAX_TEXT_CHARACTERS: Final = 2_000
 """A longer text in a line is cut, and says so."""
@@ -77,38 +79,40 @@ class Outlet:
         self._lines: deque[bytes] = deque()
         self._waiting = 0
         self._dropped = 0
-        self._closing = False
-        self._wake = threading.Condition()
+        self._lock = threading.Lock()
+        self._brought = threading.Event()
+        self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="log", daemon=True)
         self._thread.start()
 
     def put(self, line: bytes) -> None:
         """Take a line, newline included; it is dropped and counted when too much waits already."""
-        with self._wake:
+        with self._lock:
             if self._waiting + len(line) > MAX_WAITING_BYTES:
                 self._dropped += 1
                 return
             self._lines.append(line)
             self._waiting += len(line)
-            self._wake.notify()
+        self._brought.set()
 
     def close(self, timeout: float) -> None:
         """Write what waits, for at most ``timeout`` seconds, and end."""
-        with self._wake:
-            self._closing = True
-            self._wake.notify()
+        self._closing.set()
+        self._brought.set()
         self._thread.join(timeout)
 
     def _run(self) -> None:
-        while (batch := self._next_batch()) is not None:
-            self._write(batch)
+        while True:
+            self._brought.wait()
+            closing = self._closing.wait(GATHER_SECONDS)
+            self._brought.clear()
+            while batch := self._next_batch():
+                self._write(batch)
+            if closing:
+                return
 
-    def _next_batch(self) -> bytes | None:
-        with self._wake:
-            while not self._lines and not self._dropped:
-                if self._closing:
-                    return None
-                self._wake.wait()
+    def _next_batch(self) -> bytes:
+        with self._lock:
             parts: list[bytes] = []
             size = 0
             while self._lines and size < MAX_WRITE_BYTES:

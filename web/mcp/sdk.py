@@ -1,11 +1,12 @@
 """The SDK behind the door: the one place that imports from ``mcp``.
 
-``mcp.server.runner.serve_one`` serves a single request of any protocol version without transport, streams or
-tasks. It is importable but undocumented: the minor version is pinned in pyproject.toml and the conformance
-run is the alarm.
+``mcp.server.runner`` serves a single request of any protocol version without transport, streams or tasks. It
+is importable but undocumented: the minor version is pinned in pyproject.toml and the conformance run is the
+alarm.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
+from functools import cached_property
 from typing import Any, Final, Protocol, cast
 
 import anyio
@@ -14,7 +15,7 @@ from mcp.server.caching import CacheHint
 from mcp.server.connection import Connection
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
-from mcp.server.runner import serve_one
+from mcp.server.runner import ServerRunner
 from mcp.shared.dispatcher import CallOptions
 from mcp.shared.exceptions import MCPError, NoBackChannelError
 from mcp.shared.inbound import (
@@ -123,6 +124,13 @@ class _DispatchContext:
         """Drop it, as ``notify``."""
 
 
+class _Server(Server[Any]):
+    @cached_property
+    def server_info_stamp(self) -> Json:
+        """Who we are, as every modern result says. PERF: the SDK copies it each time, in vain."""
+        return self.server_info.model_dump(by_alias=True, mode="json", exclude_none=True)
+
+
 class Kernel:
     """The MCP server proper: version gating, validation, negotiation and shapes of results are the SDK's."""
 
@@ -137,7 +145,7 @@ class Kernel:
                 raise MCPError(code=INVALID_PARAMS, message="Unknown cursor")
             return listed
 
-        self._server: Server[Any] = Server(
+        self._server: Server[Any] = _Server(
             SERVER_NAME,
             version=__version__,
             title=SERVER_TITLE,
@@ -171,17 +179,13 @@ class Kernel:
         Raises:
             ProtocolError: the answer is a JSON-RPC error.
         """
-        if isinstance(route, str):
-            connection = Connection.from_envelope(route, None, None)
-        else:
-            connection = Connection.from_envelope(
-                route.protocol_version, route.client_info, route.client_capabilities
-            )
-        context = _DispatchContext(request_id, call)
+        # PERF: who the client is and what it can do is of no use to us; the SDK would make models of it.
+        version = route if isinstance(route, str) else route.protocol_version
+        connection = Connection.from_envelope(version, None, None)
+        # PERF: this is ``serve_one`` without the closing of an exit stack that nothing of ours uses.
+        runner = ServerRunner(self._server, connection, None)
         try:
-            return await serve_one(
-                self._server, context, method, params, connection=connection, lifespan_state=None
-            )
+            return await runner.on_request(_DispatchContext(request_id, call), method, params)
         except MCPError as error:
             raise ProtocolError(error.error.code, error.error.message, error.error.data) from None
         except ValidationError:
@@ -196,7 +200,12 @@ async def _call_tool(
     if is_error is None:
         raise MCPError(code=INVALID_PARAMS, message="Unknown tool")
     # PERF: a placeholder that costs the SDK little; the door puts the rendered answer in its place.
-    return {"content": [{"type": "text", "text": ""}], "structuredContent": {}, "isError": is_error}
+    return {
+        "resultType": "complete",
+        "content": [{"type": "text", "text": ""}],
+        "structuredContent": {},
+        "isError": is_error,
+    }
 
 
 def _tool(schema: Any) -> mcp_types.Tool:

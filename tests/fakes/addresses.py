@@ -1,0 +1,31 @@
+"""Addresses that answer at once by a script, without any actor; they remember what they were asked."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from actors.address import Address, Unavailable
+from actors.messages import Request
+
+R = TypeVar("R")
+
+
+class AnsweringAddress(Address):
+    """Answers each kind of message by its function, which may raise; any other kind is a bug of the test."""
+
+    def __init__(self, name: str, script: Mapping[type, Callable[[Any], Any]] | None = None) -> None:
+        super().__init__(name)
+        self.script = dict(script or {})
+        self.asked: list[Any] = []
+        self.timeouts: list[float] = []
+
+    async def acall(self, message: Request[R], *, timeout: float) -> R:  # noqa: ASYNC109
+        """Answer; the timeout is only remembered."""
+        self.asked.append(message)
+        self.timeouts.append(timeout)
+        answer: R = self.script[type(message)](message)
+        return answer
+
+
+def nobody(_: object) -> Any:
+    """Answer as an address does behind which nobody lives."""
+    raise Unavailable
