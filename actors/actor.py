@@ -74,6 +74,10 @@ class Actor(pykka.ThreadingActor):
         finally:
             self.settled.set()
 
+    def _actor_loop_teardown(self) -> None:
+        # NOTE: pykka's own would drop envelopes unanswered, and whoever asks would wait out his timeout.
+        self.fail_waiting()
+
     def _run(self) -> None:
         try:
             self._actor_loop()
