@@ -154,9 +154,11 @@ def acquire_lease(connection: apsw.Connection, holder: str, now: int, length_ms:
 def renew_lease(connection: apsw.Connection, held: LeaseRow, now: int, length_ms: int) -> LeaseRow | None:
     """Renew exactly the lease held; None when it is lost."""
     stored = read_lease(connection)
-    if stored is None or stored != held or stored.expires_at <= now:
+    if stored is None or (stored.holder, stored.version) != (held.holder, held.version):
         return None
-    renewed = held._replace(expires_at=now + length_ms, version=held.version + 1)
+    if stored.expires_at <= now:
+        return None
+    renewed = stored._replace(expires_at=now + length_ms, version=stored.version + 1)
     _store_lease(connection, renewed)
     return renewed
 
