@@ -3,23 +3,24 @@
 from typing import Final
 
 from remindi.instants import MS_PER_SECOND
-from remindi.triggers import DEFAULT_POLL_INTERVAL_SECONDS
+from remindi.triggers import DEFAULT_POLL_INTERVAL_SECONDS, Condition
 
-JITTER: Final = 0.1
+SPREAD: Final = 0.1
 """Largest part of the poll interval that chance adds or takes."""
 
 
-def next_poll(
-    observed_at: int, *, poll_interval_seconds: int | None, manual_check_at: int | None, jitter: float
-) -> int:
+def next_evaluation(condition: Condition, observed_at: int, chance: float) -> int:
     """The instant of the next probe after one that fired nothing.
 
     Args:
+        condition: the trigger that was probed; without a poll interval it is 30 seconds.
         observed_at: when the probe looked, an instant in milliseconds.
-        poll_interval_seconds: of the condition; null stands for 30.
-        manual_check_at: of the condition; the next probe comes no later.
-        jitter: chance between -0.1 and 0.1, as a part of the interval.
+        chance: a number between -SPREAD and SPREAD, as a part of the interval.
     """
-    seconds = DEFAULT_POLL_INTERVAL_SECONDS if poll_interval_seconds is None else poll_interval_seconds
-    following = observed_at + round(seconds * MS_PER_SECOND * (1 + jitter))
-    return following if manual_check_at is None else min(following, manual_check_at)
+    seconds = condition.poll_interval_seconds
+    if seconds is None:
+        seconds = DEFAULT_POLL_INTERVAL_SECONDS
+    following = observed_at + round(seconds * MS_PER_SECOND * (1 + chance))
+    if condition.manual_check_at is None:
+        return following
+    return min(following, condition.manual_check_at)
