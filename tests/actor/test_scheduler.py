@@ -1,0 +1,527 @@
+"""The scheduler's rhythm, with everybody it leans on scripted; tick by tick, without a clock that runs."""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from actors.address import Address
+from actors.messages import Ping
+from actors.messages.control import Control, WorkloadRow
+from actors.messages.lease import FreeLease, LeaseWanted
+from actors.messages.probes import ProbeAnswer, RunProbes
+from actors.messages.readers import (
+    DueCondition,
+    GetControl,
+    GetWaiting,
+    ListDueConditions,
+    ProbeTarget,
+    Waiting,
+)
+from actors.messages.scheduler import (
+    LeaseGained,
+    LeaseMissed,
+    SettingsChanged,
+    StartScheduler,
+    StopScheduler,
+    Ticked,
+)
+from actors.messages.workloads import SchedulerReported
+from actors.messages.writer import (
+    ApplyProbes,
+    EvaluateRipe,
+    LeaseLost,
+    PurgeIdempotency,
+    RipeBatch,
+    RipePosition,
+)
+from actors.scheduler import BATCH, PURGE_BATCH, Scheduler
+from remindi.adapters import AdapterRegistry
+from remindi.errors import ErrorCode, Refusal
+from remindi.events import ActorType, Caller, LifecycleEvent
+from remindi.items import ConditionStatus
+from remindi.settings import ADAPTER_CONCURRENCY, DEFAULTS, POLL_INTERVAL_SECONDS, Settings
+from remindi.triggers import Condition
+from tests.fakes.clocks import ManualClock
+from tests.fakes.scripted import Scripted, Stage, alone
+from tests.fakes.timers import ManualTimer
+
+CALLER = Caller(ActorType.SCHEDULER, "scheduler:process-test", None)
+POLL = DEFAULTS[POLL_INTERVAL_SECONDS]
+BOUND = 10.0
+NONE_LEFT = RipeBatch(evaluated=0, passed_over=0, next=None)
+
+
+class Middle:
+    """Chance that always takes the middle."""
+
+    def getrandbits(self, _bits: int, /) -> int:
+        return 0
+
+    def uniform(self, low: float, high: float, /) -> float:
+        return (low + high) / 2
+
+
+class World:
+    """A scheduler among scripted actors."""
+
+    def __init__(self, stage: Stage, clock: ManualClock, timer: ManualTimer) -> None:
+        self.clock, self.timer = clock, timer
+        self.control = Control(
+            DEFAULTS, AdapterRegistry.defaults(), (WorkloadRow("scheduler", "running", 1),)
+        )
+        self.waiting = Waiting(0, None)
+        names = ("writer", "reader", "probes", "lease", "workloads", "scheduler")
+        self.addresses = {name: Address(name) for name in names}
+        self.writer = Scripted("writer", {EvaluateRipe: lambda _: NONE_LEFT, PurgeIdempotency: lambda _: 0})
+        self.reader = Scripted(
+            "reader",
+            {
+                GetControl: lambda _: self.control,
+                GetWaiting: lambda _: self.waiting,
+                ListDueConditions: lambda _: (),
+            },
+        )
+        self.probes = Scripted("probes")
+        self.lease = Scripted("lease", {LeaseWanted: self._grant})
+        self.grants = True
+        self.workloads = Scripted("workloads")
+        for actor in (self.writer, self.reader, self.probes, self.lease, self.workloads):
+            stage.put(self.addresses[actor.name], actor)
+        self.me = self.addresses["scheduler"]
+        self.scheduler = Scheduler(
+            "scheduler",
+            alone,
+            me=self.me,
+            lease=self.addresses["lease"],
+            probes=self.addresses["probes"],
+            writer=self.addresses["writer"],
+            reader=self.addresses["reader"],
+            workloads=self.addresses["workloads"],
+            timer=timer,
+            clock=clock,
+            chance=Middle(),
+            caller=CALLER,
+            settings=DEFAULTS,
+        )
+        stage.put(self.me, self.scheduler)
+
+    def _grant(self, _wanted: LeaseWanted) -> None:
+        if self.grants:
+            self.me.notify(LeaseGained())
+
+    def start(self) -> None:
+        self.me.call(StartScheduler(), timeout=BOUND)
+
+    def tick(self) -> None:
+        """Bring the tick that is waited for."""
+        self.timer.fire(self.timer.expect(Ticked, self.me))
+
+    def run_pass(self, count: int = 1) -> SchedulerReported:
+        """Wait for the report at the end of the `count`-th pass."""
+        return self.workloads.expect(
+            SchedulerReported, count, where=lambda report: report.last_pass_at is not None
+        )
+
+    def settle(self) -> None:
+        """Wait until what was told so far has been handled, here and by whoever was told in turn."""
+        for name in ("lease", "scheduler", "scheduler", "workloads"):
+            self.addresses[name].call(Ping(), timeout=BOUND)
+
+    @property
+    def last_report(self) -> SchedulerReported:
+        return self.workloads.seen(SchedulerReported)[-1]
+
+
+@pytest.fixture
+def world(stage: Stage, clock: ManualClock, timer: ManualTimer) -> World:
+    return World(stage, clock, timer)
+
+
+def fail() -> None:
+    raise OSError("no space left")
+
+
+def failing(_message: object) -> None:
+    fail()
+
+
+# -------------------------------------------------------------------- passes
+
+
+def test_it_rests_until_it_is_started(world: World) -> None:
+    world.settle()
+    assert world.lease.seen(LeaseWanted) == []
+    assert world.writer.seen(object) == []
+
+
+def test_a_pass_goes_on_batch_by_batch_until_none_is_left(world: World) -> None:
+    positions = [RipePosition(wake=10 * n, key=n) for n in range(1, 4)]
+    batches = [RipeBatch(evaluated=BATCH, passed_over=0, next=place) for place in positions] + [NONE_LEFT]
+    world.writer.script[EvaluateRipe] = lambda _: batches.pop(0)
+    world.start()
+    report = world.run_pass()
+    asked = world.writer.seen(EvaluateRipe)
+    assert [message.after for message in asked] == [None, *positions]
+    assert {(message.as_of, message.limit, message.lease, message.caller) for message in asked} == {
+        (world.clock.now(), BATCH, CALLER.actor_id, CALLER)
+    }
+    assert (report.actual, report.last_error, report.last_pass_at) == ("running", None, world.clock.now())
+
+
+def test_the_next_pass_begins_one_interval_after_this_one_began(world: World) -> None:
+    def slow(_message: object) -> RipeBatch:
+        world.clock.advance(10)
+        return NONE_LEFT
+
+    world.writer.script[EvaluateRipe] = slow
+    world.start()
+    assert world.timer.expect(Ticked, world.me).seconds == POLL - 10
+    world.tick()
+    world.run_pass(2)
+
+
+def test_after_a_pass_longer_than_the_interval_the_next_follows_at_once(world: World) -> None:
+    def very_slow(_message: object) -> RipeBatch:
+        world.clock.advance(POLL * 2)
+        return NONE_LEFT
+
+    world.writer.script[EvaluateRipe] = very_slow
+    world.start()
+    assert world.timer.expect(Ticked, world.me).seconds == 0
+
+
+def test_another_interval_counts_at_once_also_while_it_sleeps(world: World) -> None:
+    world.start()
+    world.run_pass()
+    world.settle()
+    world.clock.advance(4)
+    world.me.notify(SettingsChanged(settings=Settings({POLL_INTERVAL_SECONDS: 10})))
+    world.settle()
+    (entry,) = world.timer.pending()
+    assert entry.seconds == 6
+    world.me.notify(SettingsChanged(settings=Settings({POLL_INTERVAL_SECONDS: 1})))
+    world.settle()
+    (entry,) = world.timer.pending()
+    assert entry.seconds == 0
+
+
+def test_a_tick_of_a_former_schedule_begins_nothing(world: World) -> None:
+    world.start()
+    world.run_pass()
+    stale = world.timer.expect(Ticked, world.me).notice
+    world.me.notify(SettingsChanged(settings=Settings({POLL_INTERVAL_SECONDS: 10})))
+    world.me.notify(stale)
+    world.settle()
+    assert len(world.writer.seen(EvaluateRipe)) == 1
+
+
+def test_expired_keys_are_purged_in_small_batches_each_pass(world: World) -> None:
+    left = [PURGE_BATCH, PURGE_BATCH, 3]
+    world.writer.script[PurgeIdempotency] = lambda _: left.pop(0)
+    world.start()
+    world.run_pass()
+    assert [message.limit for message in world.writer.seen(PurgeIdempotency)] == [PURGE_BATCH] * 3
+
+
+def test_a_purge_that_never_ends_does_not_keep_the_pass_from_ending(world: World) -> None:
+    world.writer.script[PurgeIdempotency] = lambda _: PURGE_BATCH
+    world.start()
+    world.run_pass()
+
+
+def test_what_waits_at_the_end_of_a_pass_is_reported(world: World) -> None:
+    world.waiting = Waiting(12, world.clock.now() - 90_500)
+    world.start()
+    report = world.run_pass()
+    assert (report.backlog, report.lag_seconds) == (12, 90)
+
+
+def test_nothing_waiting_is_no_lag(world: World) -> None:
+    world.start()
+    report = world.run_pass()
+    assert (report.backlog, report.lag_seconds) == (0, 0)
+
+
+# ---------------------------------------------------------------------- stop
+
+
+def test_a_stop_comes_between_two_batches_and_frees_the_lease(world: World) -> None:
+    entered, gate = threading.Event(), threading.Event()
+
+    def full_batch(_message: object) -> RipeBatch:
+        entered.set()
+        gate.wait(BOUND)
+        return RipeBatch(evaluated=BATCH, passed_over=0, next=RipePosition(wake=1, key=1))
+
+    world.writer.script[EvaluateRipe] = full_batch
+    world.start()
+    assert entered.wait(BOUND)
+    stopping = threading.Thread(
+        target=lambda: world.me.call(StopScheduler(), timeout=BOUND), name="workloads:turning"
+    )
+    stopping.start()
+    gate.set()
+    stopping.join(BOUND)
+    world.settle()
+    assert len(world.writer.seen(EvaluateRipe)) <= 2
+    assert len(world.lease.seen(FreeLease)) == 1
+    assert world.last_report.actual == "stopped"
+    assert world.timer.pending() == []
+
+
+def test_stopped_is_what_the_database_says_it_should_be(world: World) -> None:
+    world.start()
+    world.run_pass()
+    world.control = world.control._replace(workloads=(WorkloadRow("scheduler", "stopped", 2),))
+    world.tick()
+    world.workloads.expect(SchedulerReported, where=lambda report: report.actual == "stopped")
+    assert len(world.lease.seen(FreeLease)) == 1
+    assert len(world.writer.seen(EvaluateRipe)) == 1
+
+
+def test_a_second_stop_and_a_second_start_succeed_and_change_nothing(world: World) -> None:
+    world.start()
+    world.run_pass()
+    world.start()
+    world.settle()
+    assert len(world.writer.seen(EvaluateRipe)) == 1
+    for _ in range(2):
+        world.me.call(StopScheduler(), timeout=BOUND)
+    assert len(world.lease.seen(FreeLease)) == 1
+
+
+def test_it_can_be_started_again(world: World) -> None:
+    world.start()
+    world.run_pass()
+    world.me.call(StopScheduler(), timeout=BOUND)
+    world.start()
+    world.writer.expect(EvaluateRipe, 2)
+
+
+def test_a_stop_goes_on_when_the_lease_keeper_is_gone(world: World) -> None:
+    world.start()
+    world.run_pass()
+    world.addresses["lease"].bind(None)
+    world.me.call(StopScheduler(), timeout=BOUND)
+    world.workloads.expect(SchedulerReported, where=lambda report: report.actual == "stopped")
+
+
+# -------------------------------------------------------------------- faults
+
+
+def test_a_failing_database_is_waited_out_ever_longer_and_then_it_runs_again(world: World) -> None:
+    world.writer.script[EvaluateRipe] = failing
+    world.start()
+    pauses = []
+    for _ in range(8):
+        pauses.append(world.timer.expect(Ticked, world.me).seconds)
+        world.settle()
+        assert world.last_report.actual == "failed"
+        assert world.last_report.last_error == "An unexpected OSError; the log says more."
+        world.tick()
+        world.settle()
+    assert pauses == [1, 2, 4, 8, 16, 32, 60, 60]
+    world.writer.script[EvaluateRipe] = lambda _: NONE_LEFT
+    world.tick()
+    report = world.run_pass()
+    assert (report.actual, report.last_error) == ("running", None)
+    world.settle()
+    assert world.timer.expect(Ticked, world.me).seconds == POLL
+    world.writer.script[EvaluateRipe] = failing
+    world.tick()
+    world.settle()
+    assert world.timer.expect(Ticked, world.me).seconds == 1
+
+
+@pytest.mark.parametrize("kind", [GetControl, GetWaiting, ListDueConditions])
+def test_a_failing_read_is_waited_out_too(world: World, kind: type) -> None:
+    healthy = world.reader.script[kind]
+    world.reader.script[kind] = failing
+    world.start()
+    world.workloads.expect(SchedulerReported, where=lambda report: report.actual == "failed")
+    world.reader.script[kind] = healthy
+    world.tick()
+    assert world.run_pass().actual == "running"
+
+
+def test_a_locked_database_is_an_error_like_others(world: World) -> None:
+    world.writer.script[EvaluateRipe] = lambda _: Refusal(ErrorCode.DATABASE_BUSY)
+    world.start()
+    world.workloads.expect(SchedulerReported, where=lambda report: "locked" in (report.last_error or ""))
+
+
+def test_a_writer_that_is_being_restarted_is_waited_for(world: World) -> None:
+    address = world.addresses["writer"]
+    ref = address._ref
+    address.bind(None)
+    world.start()
+    world.workloads.expect(SchedulerReported, where=lambda report: report.actual == "failed")
+    address.bind(ref)
+    world.tick()
+    world.run_pass()
+
+
+# --------------------------------------------------------------------- lease
+
+
+def test_without_the_lease_nothing_is_evaluated(world: World) -> None:
+    world.grants = False
+    world.start()
+    world.settle()
+    assert world.last_report.actual == "starting"
+    assert world.writer.seen(EvaluateRipe) == []
+    world.me.notify(LeaseGained())
+    world.run_pass()
+
+
+def test_a_lost_lease_ends_the_pass_and_it_starts_over_with_acquiring(world: World) -> None:
+    answers = [LeaseLost(), NONE_LEFT]
+    world.writer.script[EvaluateRipe] = lambda _: answers.pop(0)
+    world.start()
+    world.run_pass()
+    assert len(world.lease.seen(LeaseWanted)) == 2
+    assert len(world.writer.seen(EvaluateRipe)) == 2
+
+
+def test_a_lease_that_is_lost_again_and_again_is_no_busy_loop(world: World) -> None:
+    world.writer.script[EvaluateRipe] = lambda _: LeaseLost()
+    world.start()
+    world.workloads.expect(SchedulerReported, where=lambda report: report.actual == "failed")
+    world.settle()
+    assert len(world.writer.seen(EvaluateRipe)) == 2
+    assert world.timer.expect(Ticked, world.me).seconds == 1
+
+
+def test_word_of_a_lost_lease_stops_work_until_it_is_gained(world: World) -> None:
+    world.start()
+    world.run_pass()
+    world.grants = False
+    world.me.notify(LeaseMissed(reason="The lease was lost."))
+    world.settle()
+    assert (world.last_report.actual, world.last_report.last_error) == ("starting", "The lease was lost.")
+    assert world.timer.pending() == []
+    world.me.notify(LeaseGained())
+    world.settle()
+    assert len(world.writer.seen(EvaluateRipe)) == 2
+
+
+def test_word_of_the_lease_means_nothing_to_a_stopped_scheduler(world: World) -> None:
+    world.me.notify(LeaseGained())
+    world.me.notify(LeaseMissed(reason="x"))
+    world.settle()
+    assert world.writer.seen(object) == []
+    assert world.workloads.seen(SchedulerReported) == []
+
+
+# ---------------------------------------------------------------- conditions
+
+
+def target(key: int) -> ProbeTarget:
+    return ProbeTarget(key, 1, Condition("tcp_reachable", "{}", 60, None), 1_000 + key)
+
+
+def answers_of(message: RunProbes) -> tuple[ProbeAnswer, ...]:
+    return tuple(
+        ProbeAnswer(one, ConditionStatus.UNSATISFIED, "No address accepts.", 5_000) for one in message.targets
+    )
+
+
+def listed(*rounds: tuple[ProbeTarget, ...]) -> Callable[[Any], tuple[ProbeTarget, ...]]:
+    left = list(rounds)
+    return lambda _: left.pop(0) if left else ()
+
+
+def test_due_conditions_are_probed_round_by_round_and_applied_under_the_lease(world: World) -> None:
+    world.reader.script[ListDueConditions] = listed((target(1), target(2)), (target(3),))
+    world.probes.script[RunProbes] = answers_of
+    world.start()
+    applied = [world.writer.expect(ApplyProbes, 1), world.writer.expect(ApplyProbes, 2)]
+    world.reader.expect(ListDueConditions, 3)
+    assert [[result.key for result in message.results] for message in applied] == [[1, 2], [3]]
+    assert [message.after for message in world.reader.seen(ListDueConditions)] == [
+        None,
+        DueCondition(1_002, 2),
+        DueCondition(1_003, 3),
+    ]
+    for message in applied:
+        assert message.lease == CALLER.actor_id
+        assert message.lifecycle_event == LifecycleEvent.CHECKPOINT
+    probe = applied[0].results[0].probe
+    assert (probe.status, probe.next_evaluation_at) == (ConditionStatus.UNSATISFIED, 5_000 + 60_000)
+
+
+def test_a_round_is_no_larger_than_a_few_turns_of_the_pool(world: World) -> None:
+    world.control = world.control._replace(settings=Settings({ADAPTER_CONCURRENCY: 3}))
+    world.start()
+    world.run_pass()
+    assert world.reader.expect(ListDueConditions).limit == 12
+
+
+def test_slow_probes_do_not_hold_up_the_passes(world: World) -> None:
+    gate = threading.Event()
+
+    def slow(message: RunProbes) -> tuple[ProbeAnswer, ...]:
+        gate.wait(BOUND)
+        return answers_of(message)
+
+    world.reader.script[ListDueConditions] = listed((target(1),))
+    world.probes.script[RunProbes] = slow
+    world.start()
+    world.probes.expect(RunProbes)
+    for count in (1, 2, 3):
+        world.run_pass(count)
+        world.tick()
+    assert len(world.writer.seen(EvaluateRipe)) >= 3
+    assert len(world.probes.seen(RunProbes)) == 1
+    gate.set()
+    world.writer.expect(ApplyProbes)
+
+
+def test_a_stop_does_not_wait_for_probes_and_their_late_answer_is_not_written(world: World) -> None:
+    gate = threading.Event()
+
+    def slow(message: RunProbes) -> tuple[ProbeAnswer, ...]:
+        gate.wait(BOUND)
+        return answers_of(message)
+
+    world.reader.script[ListDueConditions] = listed((target(1),))
+    world.probes.script[RunProbes] = slow
+    world.start()
+    world.probes.expect(RunProbes)
+    world.me.call(StopScheduler(), timeout=BOUND)
+    gate.set()
+    world.addresses["probes"].call(Ping(), timeout=BOUND)
+    world.settle()
+    assert world.writer.seen(ApplyProbes) == []
+
+
+def test_a_broken_pool_is_named_while_passes_go_on_and_forgotten_when_it_answers(world: World) -> None:
+    world.reader.script[ListDueConditions] = listed((target(1),), (target(1),))
+    world.probes.script[RunProbes] = failing
+    world.start()
+    world.workloads.expect(
+        SchedulerReported,
+        where=lambda report: (
+            report.last_error == "The adapter pool did not answer." and report.actual == "running"
+        ),
+    )
+    world.probes.script[RunProbes] = answers_of
+    world.tick()
+    world.writer.expect(ApplyProbes)
+    world.workloads.expect(
+        SchedulerReported,
+        2,
+        where=lambda report: report.actual == "running" and report.last_error is None,
+    )
+    world.timer.expect(Ticked, world.me)
+
+
+def test_a_lease_lost_while_probing_leaves_the_results_unwritten(world: World) -> None:
+    world.reader.script[ListDueConditions] = listed((target(1),))
+    world.probes.script[RunProbes] = answers_of
+    world.writer.script[ApplyProbes] = lambda _: LeaseLost()
+    world.start()
+    world.writer.expect(ApplyProbes)
+    world.lease.expect(LeaseWanted, 2)
