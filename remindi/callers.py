@@ -1,4 +1,4 @@
-"""Callers: the actor ids under which the doors act (contract section 9): they say who and betray no secret."""
+"""Callers: the actor ids under which the doors act (contract 9): they say who and betray no secret."""
 
 import base64
 import hashlib

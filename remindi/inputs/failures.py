@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
-from remindi.errors import REASONS, Reason, Refusal, invalid
+from remindi.errors import MAX_FIELD_ERRORS, REASONS, Reason, Refusal, invalid
 
 Failure = tuple[str, Reason]
 """JSON pointer and reason."""
@@ -22,6 +22,17 @@ class Arguments(BaseModel):
     """Base of all models of arguments: closed, strict, immutable."""
 
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _few_unknown_keys(cls, given: Any) -> Any:
+        """Drop unknown keys that would not be reported anyway."""
+        # APPSEC: a body of 100,000 unknown keys would otherwise cost half a second of failures.
+        fields = cls.__pydantic_fields__
+        if type(given) is not dict or len(given) <= len(fields) + MAX_FIELD_ERRORS:
+            return given
+        unknown = [name for name in given if name not in fields][:MAX_FIELD_ERRORS]
+        return {name: given[name] for name in [*fields, *unknown] if name in given}
 
 
 NOTHING_KNOWN: Final[Mapping[str, Any]] = MappingProxyType({})
@@ -91,7 +102,8 @@ def read(
         misshapen.extend(shape(given))
     if misshapen:
         return invalid(*misshapen)
-    if content is not None:
+    # The entries of an array that is too long were not looked at, so their shape is unknown.
+    if content is not None and not any(reason == "too_many" for _, reason in failures):
         failures.extend(content(given))
     return invalid(*failures) if failures else values
 
@@ -148,11 +160,13 @@ def pointer(place: Iterable[int | str]) -> str:
 
 
 def duplicates(field: str, values: Iterable[Any]) -> list[Failure]:
-    """A failure for each value that came before, at its index under ``field``."""
+    """A failure for each value that came before, at its index under ``field``; no more than are reported."""
     seen: set[Any] = set()
     failures: list[Failure] = []
     for index, value in enumerate(values):
         if value in seen:
             failures.append((f"{field}/{index}", "duplicate"))
+            if len(failures) == MAX_FIELD_ERRORS:
+                break
         seen.add(value)
     return failures

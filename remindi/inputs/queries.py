@@ -105,11 +105,19 @@ class ListArguments(Arguments):
     ] = None
     states: Annotated[
         list[Annotated[State, Word(State)]],
-        Field(json_schema_extra=UNIQUE, description="Only items in one of these states; [] means all."),
+        Field(
+            max_length=len(State),
+            json_schema_extra=UNIQUE,
+            description="Only items in one of these states; [] means all.",
+        ),
     ] = Field(default=[])
     trigger_types: Annotated[
         list[Annotated[TriggerType, Word(TriggerType)]],
-        Field(json_schema_extra=UNIQUE, description="Only items with one of these triggers; [] means all."),
+        Field(
+            max_length=len(TriggerType),
+            json_schema_extra=UNIQUE,
+            description="Only items with one of these triggers; [] means all.",
+        ),
     ] = Field(default=[])
     linked_goal_id: Annotated[
         Exact | None, Field(description="Only items with a goal link of exactly this value.")
@@ -131,7 +139,11 @@ class HistoryArguments(Arguments):
     ] = None
     event_types: Annotated[
         list[Annotated[EventType, Word(EventType)]],
-        Field(json_schema_extra=UNIQUE, description="Only events of these types; [] means all."),
+        Field(
+            max_length=len(EventType),
+            json_schema_extra=UNIQUE,
+            description="Only events of these types; [] means all.",
+        ),
     ] = Field(default=[])
     limit: Limit = HISTORY_PAGE
     cursor: CursorText = None

@@ -1,4 +1,4 @@
-"""Input schemas: the models of ``remindi.inputs`` in the one form that all clients hand on whole (contract 1.8).
+"""Input schemas: the models of ``remindi.inputs`` in the one form that all clients hand on (contract 1.8).
 
 No composition keyword but the bare ``anyOf`` of a type and null, no ``$ref``, no type arrays, no boolean
 subschemas. Each limit stands as a keyword and again in the description, because some clients strip keywords.
