@@ -18,7 +18,7 @@ class AnsweringAddress(Address):
         self.asked: list[Any] = []
         self.timeouts: list[float] = []
 
-    async def acall(self, message: Request[R], *, timeout: float) -> R:  # noqa: ASYNC109
+    async def acall(self, message: Request[R], *, timeout: float) -> R:
         """Answer; the timeout is only remembered."""
         self.asked.append(message)
         self.timeouts.append(timeout)

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -132,7 +132,7 @@ class DoorStage:
         async def send(message: Any) -> None:
             sent.append(message)
 
-        asyncio.run(self._run(scope, receive, send))
+        asyncio.run(_awaited(self.app(scope, receive, send)))
         start, *rest = sent
         content = b"".join(message.get("body", b"") for message in rest)
         headers_sent = tuple(start["headers"])
@@ -159,6 +159,10 @@ class DoorStage:
         assert result["isError"] is not structured["ok"]
         assert structured["request_id"] == answered.header("X-Request-Id")
         return structured
+
+
+async def _awaited(awaitable: Awaitable[None]) -> None:
+    await awaitable
 
 
 def good_headers(*more: Header, without: str = "") -> list[Header]:
