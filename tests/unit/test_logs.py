@@ -161,20 +161,19 @@ def outlet() -> Iterator[tuple[LineHandler, Any]]:
 
 
 def test_lines_of_many_threads_come_whole_and_all() -> None:
+    def bring(handler: LineHandler, first: int) -> None:
+        for number in range(first, first + 20):
+            handler.emit(record(number=number))
+
     with outlet() as (handler, read):
-        threads = [
-            threading.Thread(target=lambda n=n: [handler.emit(record(number=n * 100 + i)) for i in range(20)])
-            for n in range(8)
-        ]
+        threads = [threading.Thread(target=bring, args=(handler, first)) for first in range(0, 160, 20)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
         handler.finish(BOUND)
         lines = read()
-    assert sorted(json.loads(line)["number"] for line in lines) == [
-        n * 100 + i for n in range(8) for i in range(20)
-    ]
+    assert sorted(json.loads(line)["number"] for line in lines) == list(range(160))
 
 
 def test_a_blocked_pipe_costs_lines_and_holds_nobody() -> None:

@@ -10,18 +10,11 @@ from hypothesis import strategies as st
 
 from web.strict_json import MAX_NESTING, JsonError, parse
 
-SCALARS = (
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats(allow_nan=False, allow_infinity=False)
-    | st.text(st.characters(exclude_categories=("Cs",)))
-)
+TEXTS = st.text(st.characters(codec="utf-8"))
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXTS
 VALUES = st.recursive(
     SCALARS,
-    lambda inner: (
-        st.lists(inner) | st.dictionaries(st.text(st.characters(exclude_categories=("Cs",))), inner)
-    ),
+    lambda inner: st.lists(inner) | st.dictionaries(TEXTS, inner),
     max_leaves=20,
 )
 
