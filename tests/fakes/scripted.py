@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from actors.actor import Actor
-from actors.address import Address
+from actors.address import Address, Inbox
+from tests.service import eventually
 
 BOUND = 10.0
 M = TypeVar("M")
@@ -35,6 +36,12 @@ class Scripted(Actor):
             self._changed.notify_all()
         answer = self.script.get(type(message))
         return None if answer is None else answer(message)
+
+    def inbox_reaches(self, count: int) -> None:
+        """Wait until so many messages lie in the inbox."""
+        inbox = self.actor_inbox
+        assert isinstance(inbox, Inbox)
+        eventually(lambda: inbox.qsize() >= count)
 
     def seen(self, kind: type[M]) -> list[M]:
         """What came of one kind, in order."""
