@@ -70,7 +70,7 @@ class Reader(Actor):
         """Answer one query."""
         match message:
             case GetCheckPage():
-                return self._store.check_page(message.query, message.as_of)
+                return self._store.check_page(message.query, message.as_of, probing=message.probing)
             case ListItems():
                 return self._store.list_page(message.query)
             case GetItem():

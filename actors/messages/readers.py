@@ -41,11 +41,18 @@ class Unsettled:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GetCheckPage(Request[CheckPage | Unsettled]):
+class ConditionsDue:
+    """Conditions of the project want probing first: ask for them with ``ListDueConditions``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GetCheckPage(Request[CheckPage | Unsettled | ConditionsDue]):
     """A page of a check, when nothing on it changes state by being evaluated as of ``as_of``."""
 
     query: CheckQuery
     as_of: int
+    probing: bool
+    """Whether the asker would probe: only then due conditions are looked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from actors.messages.control import Control, SettingRow
-from actors.messages.readers import DueCondition, ProbeTarget, Unsettled, Waiting
+from actors.messages.readers import ConditionsDue, DueCondition, ProbeTarget, Unsettled, Waiting
 from actors.store import checks, control, history, items, lists, ripe
 from actors.store.connections import open_reader, snapshot, translated
 from actors.store.names import Names
@@ -31,9 +31,15 @@ class ReadStore:
         """Close the connection."""
         self._connection.close(True)
 
-    def check_page(self, query: CheckQuery, as_of: int) -> CheckPage | Unsettled:
-        """A page of a check when it is settled, else the word that it is not."""
+    def check_page(
+        self, query: CheckQuery, as_of: int, *, probing: bool
+    ) -> CheckPage | Unsettled | ConditionsDue:
+        """A page of a check when it is settled, else the word that it is not, or that probes come first."""
         with translated(), snapshot(self._connection):
+            if probing and ripe.due_conditions(
+                self._connection, self._owner, as_of, query.project_id, None, 1, self._names
+            ):
+                return ConditionsDue()
             found = checks.find_page(self._connection, self._owner, query, as_of, self._names)
             if found.unsettled:
                 return Unsettled()

@@ -1,5 +1,6 @@
 """``remindi serve``: the composition root. What starts, in which order (contract 17.1), and what stops."""
 
+import gc
 import logging
 import os
 import secrets
@@ -55,6 +56,8 @@ WRITER_START_SECONDS: Final = 600.0
 RESUME_SECONDS: Final = 5.0
 CONTROL_SECONDS: Final = 10.0
 LAST_LINES_SECONDS: Final = 0.5
+COLLECT_AFTER: Final = 50_000
+"""Allocations between two looks of the garbage collector."""
 
 OnDeath = Callable[[str], None]
 
@@ -85,6 +88,17 @@ def run(arguments: ServeArguments) -> int:
     finally:
         code = service.stop(code)
     return _leave(code, service)
+
+
+def _spare_the_collector() -> None:
+    """Keep what startup made out of the garbage collector's sight, and let it look less often.
+
+    PERF: a list of 100 items makes thousands of tuples that never form a cycle; with the defaults the
+    collector walked over everything alive several times a request (p95 of lists 58 ms, then 30 ms).
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(COLLECT_AFTER, 20, 50)
 
 
 class _Service:
@@ -120,6 +134,7 @@ class _Service:
         unclean = data_directory.stopped_uncleanly(self._database)
         self._start_actors()  # steps 6 and 7
         self._resume_workloads()  # step 8
+        _spare_the_collector()
         self._board.startup = "ready"
         log.info("ready", extra={"seconds": round(time.process_time(), 3)})
         if unclean:

@@ -1,6 +1,5 @@
 """The eight tools: read the arguments, ask, render. Rules live in ``remindi``, effects in the actors."""
 
-import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, NamedTuple, TypeVar
@@ -10,13 +9,13 @@ from actors.failures import unrefused
 from actors.messages import Request
 from actors.messages.probes import RunProbes
 from actors.messages.readers import (
+    ConditionsDue,
     DueCondition,
     GetCheckPage,
     ListDueConditions,
     ListEvents,
     ListItems,
     ProbeTarget,
-    Unsettled,
 )
 from actors.messages.writer import (
     AddItem,
@@ -174,40 +173,21 @@ class Tools:
         query = self._door.cursors.resume_check(paged)
         if isinstance(query, Refusal):
             return query
-        if query.after is not None:
-            page = await self._page(query, query.after.as_of, caller)
-        elif query.evaluate_conditions:
-            page = await self._probed_page(query, now, caller)
-        else:
-            page = await self._page(query, now, caller)
+        as_of = now if query.after is None else query.after.as_of
+        page = await self._page(query, as_of, caller, probing=query.evaluate_conditions and query.after is None)
         return views.check_data(page, self._door.cursors.next_check(query, page.next))
 
-    async def _page(self, query: CheckQuery, as_of: int, caller: Caller) -> CheckPage:
+    async def _page(self, query: CheckQuery, as_of: int, caller: Caller, *, probing: bool) -> CheckPage:
         """A page: from the reader, or from the writer when something on it changes by being evaluated."""
-        page = await self._read(GetCheckPage(caller=caller, query=query, as_of=as_of))
-        return await self._settled(page, query, as_of, caller)
-
-    async def _settled(
-        self, page: CheckPage | Unsettled, query: CheckQuery, as_of: int, caller: Caller
-    ) -> CheckPage:
+        question = GetCheckPage(caller=caller, query=query, as_of=as_of, probing=probing)
+        page = await self._read(question)
+        if isinstance(page, ConditionsDue):
+            await self._probe(await self._due_conditions(query.project_id, as_of, caller), query, as_of, caller)
+            return await self._page(query, as_of, caller, probing=False)
         if isinstance(page, CheckPage):
             return page
         message = EvaluatePage(caller=caller, query=query, as_of=as_of)
         return unrefused(await self._door.writer.acall(message, timeout=WRITER_SECONDS))
-
-    async def _probed_page(self, query: CheckQuery, as_of: int, caller: Caller) -> CheckPage:
-        """The first page of a walk, after the project's due conditions were looked at (contract 5.1)."""
-        # PERF: nearly always no condition is due. Both questions lie in the reader's inbox together, and the
-        # page that was read right after "none" is the answer.
-        guess = asyncio.create_task(self._read(GetCheckPage(caller=caller, query=query, as_of=as_of)))
-        try:
-            targets = await self._due_conditions(query.project_id, as_of, caller)
-            if not targets:
-                return await self._settled(await guess, query, as_of, caller)
-        finally:
-            guess.cancel()
-        await self._probe(targets, query, as_of, caller)
-        return await self._page(query, as_of, caller)
 
     async def _due_conditions(self, project_id: str, as_of: int, caller: Caller) -> list[ProbeTarget]:
         found: list[ProbeTarget] = []
