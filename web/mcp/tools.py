@@ -174,7 +174,9 @@ class Tools:
         if isinstance(query, Refusal):
             return query
         as_of = now if query.after is None else query.after.as_of
-        page = await self._page(query, as_of, caller, probing=query.evaluate_conditions and query.after is None)
+        page = await self._page(
+            query, as_of, caller, probing=query.evaluate_conditions and query.after is None
+        )
         return views.check_data(page, self._door.cursors.next_check(query, page.next))
 
     async def _page(self, query: CheckQuery, as_of: int, caller: Caller, *, probing: bool) -> CheckPage:
@@ -182,7 +184,9 @@ class Tools:
         question = GetCheckPage(caller=caller, query=query, as_of=as_of, probing=probing)
         page = await self._read(question)
         if isinstance(page, ConditionsDue):
-            await self._probe(await self._due_conditions(query.project_id, as_of, caller), query, as_of, caller)
+            await self._probe(
+                await self._due_conditions(query.project_id, as_of, caller), query, as_of, caller
+            )
             return await self._page(query, as_of, caller, probing=False)
         if isinstance(page, CheckPage):
             return page
