@@ -186,12 +186,8 @@ class Wire(HttpToolsProtocol):
             self._body_timer = None
 
     def _body_stalled(self) -> None:
-        cycle = self.cycle
         self._body_timer = None
-        cycle.disconnected = True
-        if not cycle.response_started:
-            self._write(_BODY_STALLED)
-        cycle.message_event.set()
+        self._give_body_up(_BODY_STALLED)
         self.transport.close()
 
     def _refuse(self, answer: Answer) -> None:
@@ -200,7 +196,18 @@ class Wire(HttpToolsProtocol):
         self._head_begun = False
         if self._answered():
             self._write(answer)
+        elif self.cycle.more_body:
+            self._give_body_up(answer)
         self.transport.close()
+
+    def _give_body_up(self, answer: Answer) -> None:
+        """Answer a request whose body will never be whole, and tell the application that nobody waits."""
+        cycle = self.cycle
+        cycle.disconnected = True
+        # An answer of ours must not be taken for that of an earlier request on this connection.
+        if not cycle.response_started and not self.pipeline:
+            self._write(answer)
+        cycle.message_event.set()
 
     def _write(self, answer: Answer) -> None:
         request_id = uuid_text(uuid7(time.time_ns() // 1_000_000, 0, secrets.randbits(54)))
