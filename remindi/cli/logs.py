@@ -62,6 +62,9 @@ def configure(log_filter: LogFilter) -> "LineHandler":
     for name in _QUIET:
         logger = logging.getLogger(name)
         logger.setLevel(max(logger.getEffectiveLevel(), logging.WARNING))
+    # PERF: our lines name no thread, process or place in the code, so no record looks them up.
+    logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
+    logging._srcfile = None  # noqa: SLF001 - the way that the logging HOWTO names ("Optimization")
     # A fault inside logging must not print tracebacks between the lines.
     logging.raiseExceptions = False
     logging.captureWarnings(True)
