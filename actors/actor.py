@@ -93,8 +93,9 @@ class Actor(pykka.ThreadingActor):
             raise TypeError(f"{type(message).__name__} is no envelope")
         if message.deadline is not None and time.monotonic() > message.deadline:
             message.fail(Unavailable())
-            return
-        self.receive(message)
+        else:
+            self.receive(message)
+        self.handled()
 
     def receive(self, envelope: Envelope) -> None:
         """Handle an envelope and answer it; the writer overrides this to answer after its commit."""
@@ -109,6 +110,9 @@ class Actor(pykka.ThreadingActor):
                 "a message failed", extra={"actor": self.name, "message_type": type(message).__name__}
             )
             envelope.fail(error)
+
+    def handled(self) -> None:
+        """Look up from the inbox after each envelope, also one that nobody waited for any more."""
 
     @abstractmethod
     def handle(self, message: Any) -> Any:

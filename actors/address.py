@@ -10,7 +10,7 @@ import logging
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, ClassVar, Final, Generic, TypeVar
 
 import pykka
@@ -192,9 +192,3 @@ class Address:
 
 class Inbox(queue.SimpleQueue):  # type: ignore[type-arg]
     """An actor's inbox: unbounded in itself, so that a stop always passes; addresses hold the bound."""
-
-
-def fail_all(envelopes: Iterable[Envelope], error: BaseException) -> None:
-    """Fail every ask among the envelopes."""
-    for envelope in envelopes:
-        envelope.fail(error)

@@ -127,7 +127,7 @@ class Writer(Actor):
         super().on_failure(exception_type, exception_value, traceback)
 
     def receive(self, envelope: Envelope) -> None:
-        """Take a message into the present group; commit when no other waits or the group is full."""
+        """Take a message into the present group."""
         if self._failure is not None:
             envelope.fail(self._failure)
             return
@@ -135,6 +135,9 @@ class Writer(Actor):
             envelope.answer(None)
         else:
             self._take(envelope)
+
+    def handled(self) -> None:
+        """Commit when no other message waits or the group is full."""
         if self._group and (
             self.actor_inbox.empty()
             or len(self._group) >= MAX_GROUP
