@@ -124,14 +124,16 @@ class HttpServer:
         await server.startup(sockets=[self._listener])
         await server.on_tick(0)
         self._listening.set()
-        # NOTE: uvicorn's own loop wakes ten times a second and notices a stop that late.
-        while not self._stop_asked.is_set():
-            try:
-                async with asyncio.timeout(_TICK_SECONDS):
-                    await self._stop_asked.wait()
-            except TimeoutError:
-                await server.on_tick(0)
-        await self._wind_down()
+        try:
+            # NOTE: uvicorn's own loop wakes ten times a second and notices a stop that late.
+            while not self._stop_asked.is_set():
+                try:
+                    async with asyncio.timeout(_TICK_SECONDS):
+                        await self._stop_asked.wait()
+                except TimeoutError:
+                    await server.on_tick(0)
+        finally:
+            await self._wind_down()
 
     async def _wind_down(self) -> None:
         state = self._server.server_state

@@ -80,10 +80,12 @@ class Wire(HttpToolsProtocol):
         counted = self._head_begun
         try:
             self.parser.feed_data(data)
-        except httptools.HttpParserUpgrade:
-            # The request was served as if it had not asked; what follows on this connection is unknown.
-            if not self._answered():
-                self.cycle.keep_alive = False
+        except httptools.HttpParserUpgrade as upgrade:
+            self._decline_upgrade()
+            rest = data[upgrade.args[0] :]
+            if rest:
+                self.data_received(rest)
+                return
         except httptools.HttpParserError as error:
             too_large = isinstance(error.__context__, _HeadTooLarge)
             self._refuse(_HEAD_TOO_LARGE if too_large else _MALFORMED)
@@ -98,6 +100,22 @@ class Wire(HttpToolsProtocol):
             elif self._head_timer is None:
                 # PERF: nearly every head comes in one piece, and then no timer is ever made.
                 self._head_timer = self.loop.call_later(HEAD_SECONDS, self._head_late)
+
+    def _decline_upgrade(self) -> None:
+        """Go on as if the request had not asked for another protocol (RFC 9110, 7.8).
+
+        APPSEC: for the parser the message ends here, and its body would be read as the next request. Another
+        parser is told how the body is framed and gets what follows. Java's client asks for h2c at first.
+        """
+        framing = (b"content-length", b"transfer-encoding")
+        lines = [b"%b: %b\r\n" % header for header in self.headers if header[0] in framing]
+        view = _AfterHead(self)
+        self.parser = httptools.HttpRequestParser(view)
+        self.parser.feed_data(b"POST / HTTP/1.1\r\n" + b"".join(lines) + b"\r\n")
+        view.live = True
+        if not view.ended:
+            self.cycle.more_body = True
+            self.cycle.message_event.clear()
 
     # ------------------------------------------------------- parser's callbacks
 
@@ -217,3 +235,37 @@ class Wire(HttpToolsProtocol):
         log.info(
             "a request was refused on the wire", extra={"request_id": request_id, "status": answer.status}
         )
+
+
+class _AfterHead:
+    """What a second parser calls: nothing for the head that the first one read, then the connection."""
+
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
+        self.live = False
+        self.ended = False
+        """Whether the message ended with its head."""
+
+    def on_message_begin(self) -> None:
+        if self.live:
+            self._wire.on_message_begin()
+
+    def on_url(self, url: bytes) -> None:
+        if self.live:
+            self._wire.on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if self.live:
+            self._wire.on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        if self.live:
+            self._wire.on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        self._wire.on_body(body)
+
+    def on_message_complete(self) -> None:
+        if self.live:
+            self._wire.on_message_complete()
+        self.ended = True

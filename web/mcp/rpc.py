@@ -23,8 +23,8 @@ Json = dict[str, Any]
 
 log = logging.getLogger("remindi.mcp")
 
-NESTING: Final = MAX_NESTING + 2
-"""A tool's arguments lie two objects deep; they may nest as deeply as a body on the other door."""
+NESTING: Final = MAX_NESTING + 4
+"""Evidence metadata and condition parameters lie four objects deep, and may nest ``MAX_NESTING`` levels."""
 VERSION_HEADER: Final = b"mcp-protocol-version"
 MAX_ECHOED_CHARACTERS: Final = 64
 _PLACEHOLDERS: Final = ("content", "structuredContent")
