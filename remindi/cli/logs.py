@@ -107,8 +107,10 @@ class Outlet:
     def _run(self) -> None:
         while True:
             self._brought.wait()
-            closing = self._closing.wait(GATHER_SECONDS)
+            self._closing.wait(GATHER_SECONDS)
             self._brought.clear()
+            # Looked at after the clearing: a close that comes later sets the other event again.
+            closing = self._closing.is_set()
             while batch := self._next_batch():
                 self._write(batch)
             if closing:
