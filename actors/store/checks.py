@@ -35,8 +35,8 @@ _PLACE: Final = (
 )
 _DUE_RANK: Final = "iif(trigger_type = 6 AND last_condition_status IS NOT 0, 2, 1)"
 _MANUAL_REACHED: Final = "(trigger_type <> 6 OR state <> 0 OR ifnull(manual_check_at <= :as_of, 0))"
-# Whether time alone changes a row by an evaluation as of the walk; one that this very check wrote is settled.
-_RIPE: Final = f"(wake <= :as_of AND last_checked_at IS NOT :as_of AND {_MANUAL_REACHED})"
+# Whether time alone changes a row by an evaluation as of the walk; what this very check made due is settled.
+_RIPE: Final = f"(wake <= :as_of AND (state <> 1 OR last_checked_at IS NOT :as_of) AND {_MANUAL_REACHED})"
 
 _SETTLED: Final = f"""
 SELECT key, ready AS place, 0 AS ripe FROM item INDEXED BY item_ready
@@ -52,11 +52,16 @@ WHERE owner = :owner AND project = :project AND {_RIPE} AND state_change <= :cha
 ORDER BY 2, key LIMIT :limit
 """
 # Later pages only: items that a write after the first page made due or overdue, at the place they had then.
-_SINCE_RANK: Final = f"iif(state = 2 AND overdue_at <= :as_of AND last_checked_at IS :as_of, 0, {_DUE_RANK})"
+# Another check may have observed what this walk would: a context, or that a manual check was reached.
+_SINCE_RANK: Final = (
+    "iif(state = 2 AND overdue_at <= :as_of AND last_checked_at IS :as_of, 0,"
+    f" iif(trigger_type = 6 AND due_since > :as_of, 2, {_DUE_RANK}))"
+)
 _SETTLED_SINCE: Final = f"""
 SELECT key, {_PLACE.format(rank=_SINCE_RANK)} AS place, 0 AS ripe FROM item INDEXED BY item_ready_since
 WHERE owner = :owner AND project = :project AND state IN (1, 2) AND state_change > :change
-    AND due_since <= :as_of {{task}} AND ({_PLACE.format(rank=_SINCE_RANK)}, key) > (:rank, :key)
+    AND (due_since <= :as_of OR (trigger_type = 6 AND manual_check_at <= :as_of) {{observed}})
+    {{task}} AND ({_PLACE.format(rank=_SINCE_RANK)}, key) > (:rank, :key)
 ORDER BY 2, key LIMIT :limit
 """
 # Scheduled items that the caller's context makes due; each clause is one range of the context index.
@@ -193,14 +198,15 @@ def change_number(connection: apsw.Connection) -> int:
 def _ready_sql(contexts: tuple[str, ...], task: str, *, later: bool) -> str:
     sources = [_SETTLED, _RIPENED, *(_CONTEXT.replace("{clause}", clause) for clause in contexts)]
     if later:
-        sources.append(_SETTLED_SINCE)
+        observed = "".join(f" OR {clause}" for clause in contexts)
+        sources.append(_SETTLED_SINCE.replace("{observed}", observed))
     union = " UNION ALL ".join(f"SELECT * FROM ({source})" for source in sources)
     return _PAGE.replace("{sources}", union).replace("{task}", task)
 
 
 @cache
 def _upcoming_sql(contexts: tuple[str, ...], task: str) -> str:
-    fired = "".join(f" AND NOT ifnull({clause}, 0)" for clause in contexts)
+    fired = "".join(f" AND NOT (state = 0 AND ifnull({clause}, 0))" for clause in contexts)
     return _PAGE.replace("{sources}", _UPCOMING.replace("{context}", fired)).replace("{task}", task)
 
 

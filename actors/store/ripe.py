@@ -15,7 +15,8 @@ from remindi.triggers import Condition, TriggerType, trigger_from_json
 # A scheduled condition waits for its probe, whose result brings the manual check along.
 _RIPE: Final = (
     f"SELECT {ITEM_COLUMNS}, item.wake FROM item INDEXED BY item_wake WHERE owner = ? AND wake <= ?"
-    " AND (wake, key) > (?, ?) AND last_checked_at IS NOT ? AND NOT (trigger_type = 6 AND state = 0)"
+    " AND (wake, key) > (?, ?) AND (state <> 1 OR last_checked_at IS NOT ?)"
+    " AND NOT (trigger_type = 6 AND state = 0)"
     " ORDER BY wake, key LIMIT ?"
 )
 _BEFORE_ALL: Final = (-(1 << 62), -1)
@@ -24,7 +25,7 @@ _BEFORE_ALL: Final = (-(1 << 62), -1)
 def ripe_items(
     connection: apsw.Connection, owner: int, as_of: int, after: RipePosition | None, limit: int
 ) -> list[tuple[Item, int]]:
-    """Items whose own time is reached, with that time; those this pass has evaluated are left out."""
+    """Items whose own time is reached, with that time; those this pass has made due are left out."""
     start = _BEFORE_ALL if after is None else (after.wake, after.key)
     rows = connection.execute(_RIPE, (owner, as_of, *start, as_of, limit))
     return [(item_of(row), row[-1]) for row in rows]

@@ -1,0 +1,220 @@
+"""Walks of check and list pages: order, ties, and what others do between two pages (contract 5.1, 5.2)."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from actors.messages.writer import AcquireLease, EvaluateRipe, RipeBatch
+from remindi.events import ActorType, Caller
+from tests.fakes.core import Core, Json
+
+HOLDER: Final = "scheduler:process-0"
+PAST: Final = "2027-01-01T00:00:00Z"
+
+
+@pytest.fixture
+def core(tmp_path: Path) -> Iterator[Core]:
+    with Core(tmp_path / "remindi.db") as running:
+        yield running
+
+
+class Script:
+    """Short forms of what these tests do."""
+
+    def __init__(self, core: Core) -> None:
+        self.core = core
+        self._keys = 0
+
+    def key(self) -> str:
+        self._keys += 1
+        return f"script-{self._keys:04d}"
+
+    def add(self, **arguments: Any) -> str:
+        given = {
+            "project_id": "p",
+            "message": "m",
+            "trigger": {"type": "at_time", "at": PAST},
+            "idempotency_key": self.key(),
+        }
+        name: str = self.core.data("remindi_add", **(given | arguments))["remindi"]["id"]
+        return name
+
+    def change(self, tool: str, name: str, **arguments: Any) -> Json:
+        version = self.item(name)["version"]
+        target = {"remindi_id": name, "expected_version": version, "idempotency_key": self.key()}
+        return self.core.data(tool, **target, **({"reason": "r"} | arguments))
+
+    def item(self, name: str) -> Json:
+        found: Json = self.core.data("remindi_list", remindi_id=name)["items"][0]
+        return found
+
+    def page(self, cursor: str | None = None, **arguments: Any) -> tuple[list[str], str | None]:
+        given = {"project_id": "p", "lifecycle_event": "checkpoint", "limit": 1, "cursor": cursor}
+        data = self.core.data("remindi_check", **(given | arguments))
+        return [item["remindi_id"] for item in data["items"]], data["next_cursor"]
+
+    def rest(self, cursor: str | None, **arguments: Any) -> list[str]:
+        found: list[str] = []
+        while cursor is not None:
+            names, cursor = self.page(cursor, **arguments)
+            found += names
+        return found
+
+    def pass_(self) -> None:
+        """One pass of the scheduler."""
+        self.core.write(AcquireLease(holder=HOLDER))
+        caller = Caller(ActorType.SCHEDULER, HOLDER, None)
+        as_of = self.core.clock.now()
+        message = EvaluateRipe(caller=caller, lease=HOLDER, as_of=as_of, after=None, limit=200)
+        assert isinstance(self.core.write(message), RipeBatch)
+
+
+@pytest.fixture
+def script(core: Core) -> Script:
+    return Script(core)
+
+
+# ---------------------------------------------------------------- one instant
+
+
+def test_an_occurrence_that_is_ripe_again_in_the_same_millisecond_is_returned_at_once(script: Script) -> None:
+    name = script.add(
+        trigger={"type": "interval", "first_at": PAST, "every_seconds": 60},
+        recurrence={"every_seconds": 60, "missed_policy": "catch_up"},
+    )
+    assert script.page() == ([name], None)
+    script.change("remindi_update", name, occurrence_disposition="acknowledged")
+    assert script.item(name)["state"] == "scheduled"
+    assert script.page() == ([name], None)
+    assert script.item(name)["state"] == "due"
+
+
+def test_a_pass_takes_what_became_ripe_again_in_its_own_millisecond(script: Script) -> None:
+    name = script.add(
+        trigger={"type": "interval", "first_at": PAST, "every_seconds": 60},
+        recurrence={"every_seconds": 60, "missed_policy": "catch_up"},
+    )
+    script.page()
+    script.change("remindi_update", name, occurrence_disposition="acknowledged")
+    script.pass_()
+    assert script.item(name)["state"] == "due"
+
+
+def test_a_pass_makes_one_change_of_an_item_that_is_long_overdue(script: Script) -> None:
+    name = script.add()
+    script.pass_()
+    assert script.item(name)["state"] == "due"
+    script.core.clock.advance(0.001)
+    script.pass_()
+    assert script.item(name)["state"] == "overdue"
+
+
+# ---------------------------------------------------------- include_scheduled
+
+
+def test_a_snoozed_session_item_is_among_the_rest_of_a_check_from_another_session(script: Script) -> None:
+    name = script.add(trigger={"type": "next_session"}, session_id="first")
+    assert script.page(session_id="second") == ([name], None)
+    script.change("remindi_snooze", name, snooze_until="2027-06-01T00:00:00Z")
+    assert script.page(session_id="third", include_scheduled=True) == ([name], None)
+
+
+def test_a_snoozed_goal_item_is_among_the_rest_while_its_goal_is_active(script: Script) -> None:
+    name = script.add(trigger={"type": "goal_active", "goal_id": "g"}, links=[{"type": "goal", "value": "g"}])
+    script.page(active_goal_ids=["g"])
+    script.change("remindi_snooze", name, snooze_until="2027-06-01T00:00:00Z")
+    assert script.page(active_goal_ids=["g"], include_scheduled=True) == ([name], None)
+
+
+# ------------------------------------------------- others act between two pages
+
+
+def test_a_walk_returns_session_items_that_another_check_has_fired_meanwhile(script: Script) -> None:
+    names = [script.add(trigger={"type": "next_session"}) for _ in range(3)]
+    first, cursor = script.page(session_id="a")
+    script.core.clock.advance(1)
+    script.page(session_id="b", limit=50)
+    assert first + script.rest(cursor, session_id="a") == names
+
+
+def test_a_walk_returns_goal_items_that_another_check_has_fired_meanwhile(script: Script) -> None:
+    names = [
+        script.add(trigger={"type": "goal_active", "goal_id": "g"}, links=[{"type": "goal", "value": "g"}])
+        for _ in range(3)
+    ]
+    first, cursor = script.page(active_goal_ids=["g"])
+    script.core.clock.advance(1)
+    script.page(active_goal_ids=["g"], limit=50)
+    assert first + script.rest(cursor, active_goal_ids=["g"]) == names
+
+
+def test_a_walk_returns_items_for_verification_by_hand_that_another_check_has_fired(script: Script) -> None:
+    condition = {
+        "type": "condition",
+        "adapter": "tcp_reachable",
+        "parameters": {"target": "t"},
+        "manual_check_at": PAST,
+    }
+    names = [script.add(trigger=condition) for _ in range(3)]
+    first, cursor = script.page()
+    script.core.clock.advance(1)
+    script.page(limit=50)
+    assert first + script.rest(cursor) == names
+
+
+def test_a_walk_returns_what_a_pass_has_turned_due_and_then_overdue_meanwhile(script: Script) -> None:
+    names = [script.add() for _ in range(4)]
+    first, cursor = script.page()
+    for _ in range(2):
+        script.core.clock.advance(1)
+        script.pass_()
+    assert first + script.rest(cursor) == names
+
+
+def test_an_item_whose_grace_ends_between_two_pages_comes_once(script: Script) -> None:
+    names = [script.add(overdue_after_seconds=3_600) for _ in range(3)]
+    now = script.core.clock.now()
+    script.core.clock.wall = 1_798_761_600_000 + 3_599_000
+    assert now > script.core.clock.now(), "the clock of this test runs behind"
+    first, cursor = script.page()
+    script.core.clock.advance(2)
+    script.page(limit=50)
+    assert first + script.rest(cursor) == names
+
+
+# ---------------------------------------------------------------------- order
+
+
+def test_equal_places_of_a_check_go_by_id(script: Script) -> None:
+    names = [script.add() for _ in range(5)]
+    assert names == sorted(names)
+    first, cursor = script.page()
+    assert first + script.rest(cursor) == names
+
+
+def test_a_list_is_newest_first_and_goes_by_id_within_a_millisecond(script: Script) -> None:
+    older = [script.add() for _ in range(3)]
+    script.core.clock.advance(0.001)
+    newer = [script.add() for _ in range(3)]
+    found: list[str] = []
+    page = script.core.data("remindi_list", limit=2)
+    while True:
+        found += [item["id"] for item in page["items"]]
+        if page["next_cursor"] is None:
+            break
+        page = script.core.data("remindi_list", limit=2, cursor=page["next_cursor"])
+    assert found == newer + older
+
+
+def test_a_clock_set_back_leaves_ids_rising_and_the_list_in_order_of_creation_times(script: Script) -> None:
+    early = script.add()
+    script.core.clock.advance(-3_600)
+    late = script.add()
+    assert early < late
+    script.core.restart()
+    latest = script.add()
+    assert late < latest
+    listed = [item["id"] for item in script.core.data("remindi_list")["items"]]
+    assert listed == [early, late, latest]
