@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Annotated, Any, Final, Literal, TypeVar
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer
+from pydantic import AfterValidator, BeforeValidator, PlainSerializer
 
 from remindi.errors import ErrorCode, Refusal, invalid
 from remindi.inputs.failures import Arguments, read
@@ -45,7 +45,9 @@ def _no_control_characters(text: str) -> str:
     return text
 
 
-def _unique(statuses: tuple[int, ...]) -> tuple[int, ...]:
+def _some_and_unique(statuses: tuple[int, ...]) -> tuple[int, ...]:
+    if not statuses:
+        raise refuse("too_short")
     if len(set(statuses)) != len(statuses):
         raise refuse("duplicate")
     return statuses
@@ -104,9 +106,8 @@ class HttpAlias(Arguments):
     url: Annotated[str, AfterValidator(_https)]
     expected_statuses: Annotated[
         tuple[Annotated[int, Integer(MIN_STATUS, MAX_STATUS)], ...],
-        Field(min_length=1),
         BeforeValidator(_array),
-        AfterValidator(_unique),
+        AfterValidator(_some_and_unique),
     ]
     max_response_bytes: Annotated[int, Integer(1, MAX_RESPONSE_BYTES)]
     """Cap of the body, which is read to its end."""

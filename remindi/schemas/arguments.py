@@ -67,8 +67,9 @@ def _published(node: Schema, definitions: Mapping[str, Schema]) -> Schema:
     if "oneOf" in node:
         return _flat(node, [_resolved(branch, definitions) for branch in node["oneOf"]], definitions)
     published = {key: value for key, value in node.items() if key not in _INTERNAL}
-    if published.get("minLength") == 0:
-        del published["minLength"]
+    for keyword, says_nothing in (("minLength", 0), ("default", None)):
+        if keyword in published and published[keyword] == says_nothing:
+            del published[keyword]
     if "properties" in published:
         published["properties"] = {
             name: _published(field, definitions) for name, field in published["properties"].items()
