@@ -57,8 +57,8 @@ class Walk:
     returned: list[str]
     quiet: bool = True
     """Whether nothing but the walk itself has written since its start."""
-    released: set[str] = field(default_factory=set)
-    """Items that stopped being ready as of the start, by a mutation."""
+    moved: set[str] = field(default_factory=set)
+    """Items that a change by a caller moved since its start; see tests/store/test_walks.py."""
 
 
 @dataclass
@@ -186,9 +186,9 @@ class CoreMachine(RuleBasedStateMachine):
             self.sent.append((tool, request, key))
         if versions != {item.id: item.version for item in self.model.items}:
             self.wrote()
-            if tool != "remindi_add" and requests.may_release(tool, request):
+            if tool != "remindi_add" and requests.may_move(tool, request):
                 for walk in self.walks:
-                    walk.released.add(request["remindi_id"])
+                    walk.moved.add(request["remindi_id"])
 
     def same_refusal(self, error: Json, expected: Refused) -> None:
         assert error["code"] == expected.code, f"{error} instead of {expected}"
@@ -231,7 +231,7 @@ class CoreMachine(RuleBasedStateMachine):
             left = [name for name in start if name not in walk.returned]
             assert got == left[: walk.query["limit"]]
             assert (data["next_cursor"] is None) == (len(left) <= walk.query["limit"])
-        assert not set(got) & set(walk.returned) - walk.released, "an item came twice"
+        assert not set(got) & set(walk.returned) - walk.moved, "an item came twice"
         assert len(set(got)) == len(got)
         wrote = False
         for shown in data["items"]:
@@ -241,7 +241,7 @@ class CoreMachine(RuleBasedStateMachine):
         walk.returned += got
         walk.cursor = data["next_cursor"] or ""
         if not walk.cursor:
-            missing = set(walk.order) - set(walk.returned) - walk.released
+            missing = set(walk.order) - set(walk.returned) - walk.moved
             assert not missing, f"ready at the start and never returned: {missing}"
 
     def follow(self, walk: Walk, shown: Json, who: Who) -> bool:

@@ -236,9 +236,10 @@ def settle(request: Json, now: int) -> Json:
     return {name: settled(name, value) for name, value in copy.deepcopy(request).items()}
 
 
-def may_release(tool: str, request: Json) -> bool:
-    """Whether a change may end that its item is ready as of an earlier instant."""
-    return tool != "remindi_update" or bool({"trigger", "occurrence_disposition"} & request.keys())
+def may_move(tool: str, request: Json) -> bool:
+    """Whether a change may move its item in the order of a check, or out of it."""
+    placing = {"trigger", "occurrence_disposition", "priority", "overdue_after_seconds"}
+    return tool != "remindi_update" or bool(placing & request.keys())
 
 
 def broken(tool: str, raw: Json) -> list[tuple[Json, str]]:
