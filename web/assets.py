@@ -94,16 +94,18 @@ def _content(path: Path, cap: int) -> bytes:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
         raise AssetFault(f"must name a file that can be read: {error.strerror}") from None
-    with os.fdopen(descriptor, "rb") as file:
-        state = os.fstat(file.fileno())
+    try:
+        state = os.fstat(descriptor)
         if not stat.S_ISREG(state.st_mode):
             raise AssetFault("must name a regular file")
         if state.st_mode & stat.S_IWOTH:
             raise AssetFault("must name a file that not everybody may write")
-        try:
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
             content = file.read(cap + 1)
-        except OSError as error:
-            raise AssetFault(f"must name a file that can be read: {error.strerror}") from None
+    except OSError as error:
+        raise AssetFault(f"must name a file that can be read: {error.strerror}") from None
+    finally:
+        os.close(descriptor)
     if len(content) > cap:
         raise AssetFault(f"must name a file of at most {cap} bytes")
     return content
