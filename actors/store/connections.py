@@ -7,20 +7,23 @@ from typing import Any, Final
 
 import apsw
 
-from actors.store.errors import Busy, Damaged, StorageFailed, StoreError
+from actors.store.errors import Busy, Damaged, ForeignDatabase, StorageFailed, StoreError
 
 BUSY_TIMEOUT_MS: Final = 5_000
 APPLICATION_ID: Final = 0x52454D49
 """``REMI``: says whose file this is (SQLite's ``application_id``)."""
 _STATEMENT_CACHE: Final = 500
+_SMALLEST_DATABASE: Final = 512
+"""Bytes: the smallest page of SQLite."""
 
 
 def open_writer(path: Path) -> apsw.Connection:
     """Open the database for writing, creating it when absent.
 
     Raises:
-        StoreError: the file cannot be opened or is no database.
+        StoreError: the file cannot be opened, is no database, or another program's; it is left as it is.
     """
+    _refuse_scrap(path)
     with translated(path):
         connection = apsw.Connection(
             str(path),
@@ -28,6 +31,12 @@ def open_writer(path: Path) -> apsw.Connection:
             statementcachesize=_STATEMENT_CACHE,
         )
         _secure(connection)
+        # NOTE: before the journal mode is set, which would rewrite the header of whatever file this is.
+        if _value(connection, "SELECT count(*) FROM sqlite_schema") and (
+            _value(connection, "PRAGMA application_id") != APPLICATION_ID
+        ):
+            connection.close(True)
+            raise ForeignDatabase(f"{path} is the database of another program; name another file.")
         if not _value(connection, "PRAGMA user_version") and not _value(connection, "PRAGMA page_count"):
             connection.execute("PRAGMA page_size = 4096")
         if _value(connection, "PRAGMA journal_mode = WAL") != "wal":
@@ -91,6 +100,17 @@ def first_row(connection: apsw.Connection, sql: str, bindings: tuple[Any, ...] =
     for row in connection.execute(sql, bindings):
         return row
     return None
+
+
+def _refuse_scrap(path: Path) -> None:
+    """Refuse a file that is smaller than any database: SQLite would take it as empty and overwrite it."""
+    try:
+        size = path.stat().st_size
+    except OSError:
+        return
+    # What a crash left of a file's first page is none: the journal beside it restores the empty file.
+    if 0 < size < _SMALLEST_DATABASE and not path.with_name(f"{path.name}-journal").exists():
+        raise Damaged(f"{path} is no SQLite database; name another file or restore a backup.")
 
 
 def _secure(connection: apsw.Connection) -> None:

@@ -13,6 +13,10 @@ class AlteredSchema(StoreError):
     """The ledger of migrations is not ours."""
 
 
+class ForeignDatabase(StoreError):
+    """The file is the database of another program."""
+
+
 class Damaged(StoreError):
     """The file is no database, or a check of it failed."""
 

@@ -55,7 +55,7 @@ def migrate(connection: apsw.Connection, path: Path, now: int) -> bool:
 
     Raises:
         NewerSchema: a higher version than ours was applied; the file is left as it is.
-        AlteredSchema: a name or checksum in the ledger differs from ours, or the tables are not ours.
+        AlteredSchema: a name or checksum in the ledger differs from ours, or it is empty or gone.
         Damaged: a quick check failed before or after migrating.
     """
     known = known_migrations()
@@ -96,15 +96,21 @@ def quick_check(connection: apsw.Connection, path: Path) -> None:
         raise Damaged(f"{path} is damaged: SQLite's check found errors; restore a backup.")
 
 
+def _without_ledger(path: Path) -> AlteredSchema:
+    return AlteredSchema(f"{path} does not say which migrations made its tables; restore a backup.")
+
+
 def _applied(connection: apsw.Connection, path: Path) -> list[int]:
     """The versions of the ledger, after comparing them with ours."""
     if first_row(connection, "SELECT 1 FROM sqlite_schema WHERE name = 'migration'") is None:
         if first_row(connection, "SELECT 1 FROM sqlite_schema") is not None:
-            raise AlteredSchema(f"{path} holds tables that are not Remindi's; name another file.")
+            raise _without_ledger(path)
         return []
     known = {script.version: script for script in known_migrations()}
     ledger = list(connection.execute("SELECT version, name, sha256 FROM migration ORDER BY version"))
-    newest = ledger[-1][0] if ledger else 0
+    if not ledger:
+        raise _without_ledger(path)
+    newest = ledger[-1][0]
     if newest > len(known):
         raise NewerSchema(
             f"{path} has schema {newest} and this Remindi knows schema {len(known)}: it was written by a "
