@@ -87,6 +87,8 @@ def secure_database(path: Path) -> None:
                 raise DirectoryUnusable(f"{where} is no regular file.")
             if stat.S_IMODE(mode) != FILE_MODE:
                 file.chmod(FILE_MODE)
+            if not os.access(file, os.R_OK | os.W_OK, effective_ids=True):
+                raise PermissionError(errno.EACCES, "")
         except FileNotFoundError:
             continue
         except OSError as error:

@@ -26,6 +26,7 @@ MAX_WRITE_BYTES: Final = 65_536
 GATHER_SECONDS: Final = 0.005
 """How long a first line waits for others, so that a busy service does not switch threads for each line."""
 MAX_FRAMES: Final = 12
+_STDOUT: Final = 1
 MAX_TEXT_CHARACTERS: Final = 2_000
 """A longer text in a line is cut, and says so."""
 
@@ -53,7 +54,8 @@ def configure(log_filter: LogFilter) -> "LineHandler":
         The handler; close it as the last act of the process, so that no line is lost.
     """
     logging.addLevelName(TRACE, "TRACE")
-    handler = LineHandler(Outlet(sys.stdout.fileno()))
+    # Python has no stream for a standard output that was closed when it started.
+    handler = LineHandler(Outlet(_STDOUT if sys.stdout is None else sys.stdout.fileno()))
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(log_filter.level)

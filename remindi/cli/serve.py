@@ -74,6 +74,7 @@ class Refused(Exception):
 def run(arguments: ServeArguments) -> int:
     """Serve until SIGTERM or SIGINT, and return the exit code (``remindi.cli.exits``)."""
     os.umask(0o077)
+    _occupy_standard_descriptors()
     service = _Service(arguments)
     service.take_signals()
     code = exits.INTERNAL
@@ -363,6 +364,15 @@ class _Service:
     @property
     def _database(self) -> Path:
         return Path(self._settings.db_path)
+
+
+def _occupy_standard_descriptors() -> None:
+    """Open nothing where a standard stream was closed: the next file would take its number."""
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
 
 
 def _bound(host: str, port: int) -> socket.socket:
