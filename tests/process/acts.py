@@ -1,4 +1,4 @@
-"""What tests do to the process: arguments of the tools, raw requests, a look at what it holds of the machine."""
+"""What tests do to the process: arguments of the tools, raw requests, looks at what it holds."""
 
 import json
 import threading

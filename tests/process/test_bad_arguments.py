@@ -107,11 +107,10 @@ ROWS: Final = (
         b'{"type":"at_time","at":"9999-12-31T23:59:59-00:01"}', "format"),
     Row("the first instant, moved before by its offset", "trigger",
         b'{"type":"at_time","at":"0001-01-01T00:00:00+00:01"}', "format"),
-    Row("digits that are not ASCII", "trigger", '{"type":"at_time","at":"\uff12\uff10\uff12\uff16-01-01T00:00:00Z"}'.encode(),
-        "format"),
+    Row("other digits", "trigger", b'{"type":"at_time","at":"\\uff12026-01-01T00:00Z"}', "format"),
     Row("a short key", "idempotency_key", b'"1234567"', "too_short"),
     Row("a key with a line feed at its end", "idempotency_key", b'"12345678\\n"', "*"),
-    Row("a key of other digits", "idempotency_key", '"\uff11\uff12\uff13\uff14\uff15\uff16\uff17\uff18"'.encode(), "*"),
+    Row("a key of other digits", "idempotency_key", b'"\\uff112345678"', "*"),
     Row("8,192 emoji", "message", b'"' + "\U0001f600".encode() * 8_192 + b'"', EXACT),
     Row("8,192 escaped emoji", "message", b'"' + b"\\ud83d\\ude00" * 8_192 + b'"', EXACT),
     Row("combining marks, unnormalized", "message", '"e\u0301 \u00e9 \ufb01"'.encode(), EXACT),
@@ -236,13 +235,11 @@ MESSAGES: Final = {
     "an id that is an object": (b'{"jsonrpc":"2.0","id":{},"method":"ping"}', 400),
     "params that are an array": (b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":[]}', 200),
     "arguments that are an array": (
-        b'{"jsonrpc":"2.0","id":1,"method":"tools/call",'
-        b'"params":{"name":"remindi_add","arguments":[]}}', 200),
+        b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"remindi_add","arguments":7}}', 200),
     "a tool name that is no text": (
         b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":7,"arguments":{}}}', 200),
     "an unknown tool": (
-        b'{"jsonrpc":"2.0","id":1,"method":"tools/call",'
-        b'"params":{"name":"remindi_drop","arguments":{}}}', 200),
+        b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"remindi_drop"}}', 200),
     "an unknown method": (b'{"jsonrpc":"2.0","id":1,"method":"tools/destroy","params":{}}', 200),
     "a method of 10,000 characters": (
         b'{"jsonrpc":"2.0","id":1,"method":"' + b"m" * 10_000 + b'","params":{}}', 200),
