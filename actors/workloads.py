@@ -31,7 +31,7 @@ from actors.messages.workloads import (
     WorkloadsHeld,
 )
 from actors.messages.writer import SetDesired
-from actors.timer import Timer
+from actors.timer import Alarm, Timer
 from remindi.errors import ErrorCode, Refusal
 from remindi.events import Caller
 
@@ -122,6 +122,7 @@ class Controller(Actor):
         }
         self._transition: _Transition | None = None
         self._transitions = 0
+        self._patience: Alarm | None = None
         self._held: str | None = None
         self._again = False
 
@@ -246,7 +247,9 @@ class Controller(Actor):
             self._end(_FAILED)
         else:
             self._transition = transition._replace(awaits_report=True)
-            self._timer.after(PATIENCE_SECONDS, self._me, PatienceEnded(transition=transition.number))
+            self._patience = self._timer.after(
+                PATIENCE_SECONDS, self._me, PatienceEnded(transition=transition.number)
+            )
 
     def _hear(self, report: SchedulerReported) -> None:
         row = self._rows[SCHEDULER]
@@ -286,6 +289,9 @@ class Controller(Actor):
     def _end(self, answer: tuple[Workload, ...] | Refusal) -> None:
         transition = self._current()
         self._transition = None
+        if self._patience is not None:
+            self._patience.cancel()
+            self._patience = None
         if transition.envelope is not None:
             transition.envelope.answer(answer)
         if self._again:

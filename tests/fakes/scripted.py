@@ -81,3 +81,4 @@ class Stage:
             actor.end()
             actor.thread.join(BOUND)
             assert not actor.thread.is_alive(), f"{actor.name} is stuck"
+        self._actors.clear()
