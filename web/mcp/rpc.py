@@ -163,7 +163,10 @@ def _route(exchange: Exchange, message: Json) -> InboundModernRoute | str | Answ
     for name in _ROUTING_HEADERS:
         if name in exchange.doubled:
             return _doubled(name, message_id)
-    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in exchange.fields.items()}
+    headers = {VERSION_HEADER.decode(): spoken}
+    for name in _ROUTING_HEADERS:
+        if name in exchange.fields:
+            headers[name.decode()] = exchange.fields[name].decode("latin-1")
     verdict = sdk.classify_inbound_request(message, headers=headers)
     if isinstance(verdict, InboundLadderRejection):
         status = sdk.ERROR_CODE_HTTP_STATUS.get(verdict.code, 400)

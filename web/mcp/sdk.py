@@ -89,8 +89,29 @@ class Call(Protocol):
         ...
 
 
-class _DispatchContext:
-    """What the SDK wants to know of the message (its protocol ``DispatchContext``): there is no way back."""
+class _NoWayBack:
+    """The SDK's channel to the client: an answer in JSON has no room for anything but itself."""
+
+    __slots__ = ()
+
+    async def send_raw_request(
+        self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
+    ) -> Json:
+        """Refuse."""
+        del params, opts
+        raise NoBackChannelError(method)
+
+    async def notify(
+        self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
+    ) -> None:
+        """Drop it."""
+
+
+_NOBODY: Final = _NoWayBack()
+
+
+class _DispatchContext(_NoWayBack):
+    """What the SDK wants to know of a message (its protocol ``DispatchContext``)."""
 
     __slots__ = ("_cancelled", "message_metadata", "request_id")
 
@@ -108,20 +129,8 @@ class _DispatchContext:
             self._cancelled = anyio.Event()
         return self._cancelled
 
-    async def send_raw_request(
-        self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
-    ) -> Json:
-        """Refuse (there is nobody to ask)."""
-        del params, opts
-        raise NoBackChannelError(method)
-
-    async def notify(
-        self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
-    ) -> None:
-        """Drop it: an answer in JSON has no room for notifications."""
-
     async def progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
-        """Drop it, as ``notify``."""
+        """Drop it."""
 
 
 class _Server(Server[Any]):
@@ -158,6 +167,14 @@ class Kernel:
         )
         # PERF: the default middleware makes spans that nobody collects.
         self._server.middleware.clear()
+        # PERF: ``serve_one`` makes a runner and a connection for each request and closes both. Ours keep
+        # nothing between requests, so one for each version serves all.
+        self._runners = {version: self._runner(version) for version in KNOWN_PROTOCOL_VERSIONS}
+
+    def _runner(self, version: str) -> ServerRunner[Any]:
+        connection = Connection(_NOBODY, protocol_version=version)
+        connection.initialized.set()
+        return ServerRunner(self._server, connection, None)
 
     async def serve(
         self,
@@ -179,11 +196,9 @@ class Kernel:
         Raises:
             ProtocolError: the answer is a JSON-RPC error.
         """
-        # PERF: who the client is and what it can do is of no use to us; the SDK would make models of it.
         version = route if isinstance(route, str) else route.protocol_version
-        connection = Connection.from_envelope(version, None, None)
-        # PERF: this is ``serve_one`` without the closing of an exit stack that nothing of ours uses.
-        runner = ServerRunner(self._server, connection, None)
+        # NOTE: a handshake is written into its connection; nothing else of ours leaves a trace in one.
+        runner = self._runner(version) if method == "initialize" else self._runners[version]
         try:
             return await runner.on_request(_DispatchContext(request_id, call), method, params)
         except MCPError as error:
