@@ -99,7 +99,7 @@ CREATE TABLE body (
     session_id TEXT,
     task_lineage_id TEXT,
     trigger_fields TEXT NOT NULL CHECK (json_valid(trigger_fields)),
-    recurrence_fields TEXT CHECK (json_valid(recurrence_fields))
+    recurrence_fields TEXT CHECK (recurrence_fields IS NULL OR json_valid(recurrence_fields))
 ) STRICT;
 
 -- Links in their order. Project and creation are repeated from the item, so that a filter by goal or
@@ -141,7 +141,7 @@ CREATE TABLE evidence (
     observed_at INTEGER NOT NULL,
     recorded_at INTEGER NOT NULL,
     recorded_by INTEGER NOT NULL REFERENCES name (id),
-    metadata TEXT CHECK (json_valid(metadata)),
+    metadata TEXT CHECK (metadata IS NULL OR json_valid(metadata)),
     CHECK (reference_uri IS NOT NULL OR content_hash IS NOT NULL)
 ) STRICT;
 
