@@ -139,7 +139,8 @@ def _log_access(exchange: Exchange, started: float) -> None:
         "request_id": exchange.request_id,
         "method": exchange.method,
         "path": exchange.path[:MAX_LOGGED_PATH].decode("latin-1"),
-        "status": exchange.status,
+        # Null: the client left before there was an answer.
+        "status": exchange.status or None,
         "duration_ms": round((time.perf_counter() - started) * 1_000, 3),
     }
     # PERF: a record made here skips the walk up the stack that looks for the caller.
