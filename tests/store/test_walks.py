@@ -1,80 +1,10 @@
 """Walks of check and list pages: order, ties, and what others do between two pages (contract 5.1, 5.2)."""
 
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
 
-from actors.messages.writer import AcquireLease, EvaluateRipe, RipeBatch
-from remindi.events import ActorType, Caller
-from tests.fakes.core import Core, Json
-
-HOLDER: Final = "scheduler:process-0"
-PAST: Final = "2027-01-01T00:00:00Z"
-
-
-@pytest.fixture
-def core(tmp_path: Path) -> Iterator[Core]:
-    with Core(tmp_path / "remindi.db") as running:
-        yield running
-
-
-class Script:
-    """Short forms of what these tests do."""
-
-    def __init__(self, core: Core) -> None:
-        self.core = core
-        self._keys = 0
-
-    def key(self) -> str:
-        self._keys += 1
-        return f"script-{self._keys:04d}"
-
-    def add(self, **arguments: Any) -> str:
-        given = {
-            "project_id": "p",
-            "message": "m",
-            "trigger": {"type": "at_time", "at": PAST},
-            "idempotency_key": self.key(),
-        }
-        name: str = self.core.data("remindi_add", **(given | arguments))["remindi"]["id"]
-        return name
-
-    def change(self, tool: str, name: str, **arguments: Any) -> Json:
-        version = self.item(name)["version"]
-        target = {"remindi_id": name, "expected_version": version, "idempotency_key": self.key()}
-        return self.core.data(tool, **target, **({"reason": "r"} | arguments))
-
-    def item(self, name: str) -> Json:
-        found: Json = self.core.data("remindi_list", remindi_id=name)["items"][0]
-        return found
-
-    def page(self, cursor: str | None = None, **arguments: Any) -> tuple[list[str], str | None]:
-        given = {"project_id": "p", "lifecycle_event": "checkpoint", "limit": 1, "cursor": cursor}
-        data = self.core.data("remindi_check", **(given | arguments))
-        return [item["remindi_id"] for item in data["items"]], data["next_cursor"]
-
-    def rest(self, cursor: str | None, **arguments: Any) -> list[str]:
-        found: list[str] = []
-        while cursor is not None:
-            names, cursor = self.page(cursor, **arguments)
-            found += names
-        return found
-
-    def pass_(self) -> None:
-        """One pass of the scheduler."""
-        self.core.write(AcquireLease(holder=HOLDER))
-        caller = Caller(ActorType.SCHEDULER, HOLDER, None)
-        as_of = self.core.clock.now()
-        message = EvaluateRipe(caller=caller, lease=HOLDER, as_of=as_of, after=None, limit=200)
-        assert isinstance(self.core.write(message), RipeBatch)
-
-
-@pytest.fixture
-def script(core: Core) -> Script:
-    return Script(core)
-
+from tests.fakes.script import PAST, Script
 
 # ---------------------------------------------------------------- one instant
 
@@ -287,4 +217,17 @@ def test_a_walk_does_not_repeat_an_overdue_item_that_was_snoozed_and_came_back(s
     script.core.clock.advance(60)
     script.pass_()
     assert script.item(first[0])["state"] == "overdue"
+    assert first + script.rest(cursor) == names
+
+
+@pytest.mark.xfail(reason="a walk takes a due_since after its start for a firing after it", strict=True)
+def test_a_walk_returns_what_was_due_before_the_clock_was_set_back_and_turns_overdue(script: Script) -> None:
+    trigger = {"type": "at_time", "at": "2027-01-15T08:01:00Z"}
+    names = [script.add(trigger=trigger, overdue_after_seconds=60) for _ in range(3)]
+    script.core.clock.advance(70)
+    script.page(limit=50)
+    script.core.clock.advance(-40)
+    first, cursor = script.page()
+    script.core.clock.advance(3_600)
+    script.pass_()
     assert first + script.rest(cursor) == names
