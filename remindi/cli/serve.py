@@ -97,6 +97,7 @@ def _spare_the_collector() -> None:
     PERF: a list of 100 items makes thousands of tuples that never form a cycle; with the defaults the
     collector walked over everything alive several times a request (p95 of lists 58 ms, then 30 ms).
     """
+    gc.enable()
     gc.collect()
     gc.freeze()
     gc.set_threshold(COLLECT_AFTER, 20, 50)
