@@ -28,7 +28,7 @@ EVENT_ROW = (
 
 @pytest.fixture
 def connection(path: Path) -> Iterator[apsw.Connection]:
-    """A stopped core's file with a scheduled, a due, a snoozed, a completed, a cancelled item: keys 1 to 5."""
+    """A stopped core's file with a scheduled, a due, a snoozed, a completed, a cancelled item: keys 1-5."""
     with Core(path) as core:
         script = Script(core)
         script.add(
