@@ -94,6 +94,7 @@ class Controller(Actor):
         timer: Timer,
         board: Board,
         caller: Caller,
+        held: str | None = None,
     ) -> None:
         """Make the controller; it acts when it is asked to resume.
 
@@ -107,6 +108,7 @@ class Controller(Actor):
             timer: ends its patience.
             board: where ``mcp_open`` and ``workloads`` are shown.
             caller: in whose name it acts by itself.
+            held: why both workloads must not run, whatever is desired.
         """
         super().__init__(name, on_death)
         self._me = me
@@ -123,7 +125,7 @@ class Controller(Actor):
         self._transition: _Transition | None = None
         self._transitions = 0
         self._patience: Alarm | None = None
-        self._held: str | None = None
+        self._held = held
         self._again = False
 
     def receive(self, envelope: Envelope) -> None:

@@ -56,6 +56,7 @@ WRITER_START_SECONDS: Final = 600.0
 RESUME_SECONDS: Final = 5.0
 CONTROL_SECONDS: Final = 10.0
 LAST_LINES_SECONDS: Final = 0.5
+DAMAGED: Final = "The database is damaged; restore a backup."
 COLLECT_AFTER: Final = 50_000
 """Allocations between two looks of the garbage collector."""
 
@@ -86,9 +87,10 @@ def run(arguments: ServeArguments) -> int:
             print(f"remindi: {line}", file=sys.stderr)
     except StartAbandoned:
         code = exits.OK
-    finally:
-        code = service.stop(code)
-    return _leave(code, service)
+    except Exception as error:
+        log.critical("an uncaught exception ends the service", exc_info=True)
+        print(f"remindi: an unexpected {type(error).__name__} ended the service.", file=sys.stderr)
+    return _leave(service.stop(code), service)
 
 
 def _spare_the_collector() -> None:
@@ -124,6 +126,7 @@ class _Service:
         self._config: Config | None = None
         self._lock: DirectoryLock | None = None
         self._http: HttpServer | None = None
+        self._damaged = False
         self.log_lines: logs.LineHandler | None = None
 
     # ------------------------------------------------------------------ start
@@ -230,9 +233,10 @@ class _Service:
                 log.info("the database is sound")
                 return
             log.error("the database is damaged: %s", damage)
+            self._damaged = True
             if self._board.startup == "ready":
                 self._board.startup = "damaged"
-            self._workloads.notify(WorkloadsHeld(reason="The database is damaged; restore a backup."))
+            self._workloads.notify(WorkloadsHeld(reason=DAMAGED))
 
         threading.Thread(target=check, name="quick-check", daemon=True).start()
 
@@ -317,6 +321,7 @@ class _Service:
             timer=self._timer,
             board=self._board,
             caller=Caller(ActorType.SYSTEM, "system:workloads", None),
+            held=DAMAGED if self._damaged else None,
         )
 
     def _control(self) -> Control:
@@ -326,7 +331,7 @@ class _Service:
 
     def died(self, name: str, *, everybody: bool) -> None:
         """Show a death at once: health while nothing can be stored, the workload row always."""
-        if everybody and self._board.startup == "ready":
+        if everybody and self._board.startup != "stopping":
             self._board.startup = "starting"
         self._workloads.notify(ActorDied(name=name))
 
@@ -334,7 +339,7 @@ class _Service:
         """Have the workloads brought about that a new actor knows nothing of."""
         self._workloads.notify(ActorRestarted(name=name))
         if everybody and self._board.startup == "starting":
-            self._board.startup = "ready"
+            self._board.startup = "damaged" if self._damaged else "ready"
 
     # ------------------------------------------------------------------- stop
 

@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from http.client import HTTPException
@@ -19,6 +20,9 @@ ROOT = Path(__file__).parents[2]
 ACTORS = ("writer", "reader", "probes", "lease", "scheduler", "workloads")
 RECOVERY_SECONDS = 5.0
 """Within which everything works again."""
+
+STOP_SECONDS = 10.0
+"""Contract 17.1."""
 
 Kill = Callable[..., None]
 
@@ -146,3 +150,17 @@ def test_no_acknowledged_write_is_lost_when_the_writer_dies_under_load(mortal: S
         worker.join(30)
     again = {number: add(mortal, number)["data"]["remindi"]["id"] for number in acknowledged}
     assert again == acknowledged
+
+
+@pytest.mark.parametrize(("victim", "code"), [("scheduler", 0), ("probes", 0), ("reader", 0), ("writer", 70)])
+def test_a_stuck_actor_is_named_and_does_not_keep_the_process_alive(
+    mortal: Service, kill: Kill, victim: str, code: int
+) -> None:
+    kill(f"{victim}!")
+    began = time.monotonic()
+    assert mortal.stop() == code
+    assert time.monotonic() - began < STOP_SECONDS
+    # Who waits for a stuck writer is stuck with it.
+    assert victim in {line["actor"] for line in lines(mortal, "an actor is stuck")}
+    last = mortal.log_lines()[-1]
+    assert (last["message"], last["exit_code"]) == ("stopped", code)
