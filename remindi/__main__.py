@@ -1,6 +1,8 @@
 """The command line's front door: reads what is asked for and calls the command; knows nothing else."""
 
 import gc
+import os
+import signal
 import sys
 from typing import assert_never
 
@@ -15,6 +17,7 @@ def main(argv: list[str] | None = None) -> int:
     # Each command imports what it needs: `remindi version` does not load a server.
     match arguments:
         case ServeArguments():
+            _end_quietly_when_asked()
             # PERF: what imports make is never garbage; looking for some is a fifth of the way to ready.
             gc.disable()
             from remindi.cli import serve
@@ -33,6 +36,13 @@ def main(argv: list[str] | None = None) -> int:
             return OK
         case _:
             assert_never(arguments)
+
+
+def _end_quietly_when_asked() -> None:
+    """Take a stop that comes while the server is being loaded, and nothing is open yet, for what it is."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        # NOTE: not sys.exit: an import may catch its exception, or turn it into one of its own.
+        signal.signal(number, lambda _number, _frame: os._exit(OK))
 
 
 if __name__ == "__main__":

@@ -141,7 +141,7 @@ class _Service:
         self._resume_workloads()  # step 8
         _spare_the_collector()
         self._board.startup = "ready"
-        log.info("ready", extra={"seconds": round(time.process_time(), 3)})
+        log.info("ready", extra={"cpu_seconds": round(time.process_time(), 3)})
         if unclean:
             self._check_database_beside()
         outcome = self._supervisor.run()

@@ -8,6 +8,7 @@ import threading
 import time
 from contextlib import ExitStack, closing
 from http import HTTPStatus
+from pathlib import Path
 
 import pytest
 
@@ -61,6 +62,18 @@ def test_the_database_is_left_in_one_file_without_a_lease(make_service: MakeServ
     with closing(sqlite3.connect(service.database)) as database:
         assert database.execute("SELECT count(*) FROM lease").fetchone() == (0,)
         assert database.execute("SELECT DISTINCT desired FROM workload").fetchall() == [("running",)]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_while_it_is_still_being_loaded_is_a_stop_too(
+    make_service: MakeService, number: signal.Signals
+) -> None:
+    service = make_service()
+    service.launch()
+    loaded = Path(f"/proc/{service.pid}/maps")
+    eventually(lambda: "pydantic_core" in loaded.read_text())
+    assert service.stop(number) == 0
+    assert service.stderr() == ""
 
 
 def test_open_connections_do_not_hold_it_up(make_service: MakeService) -> None:
