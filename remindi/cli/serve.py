@@ -432,15 +432,11 @@ def _warn(loaded: Loaded) -> None:
 
 
 def _leave(code: int, service: _Service) -> int:
-    """Write the last lines; end at once when threads are stuck that would keep the process alive."""
+    """Write the last lines; end at once when threads are left that are stuck or in the middle of something."""
     if service.log_lines is not None:
         service.log_lines.finish(LAST_LINES_SECONDS)
-    stuck = [
-        thread
-        for thread in threading.enumerate()
-        if thread is not threading.main_thread() and not thread.daemon
-    ]
-    if stuck:
+    # NOTE: an actor's thread would keep the process alive, and a daemon may crash the interpreter's own end.
+    if threading.active_count() > 1:
         _end_now(code)
     return code
 
