@@ -432,7 +432,7 @@ def _warn(loaded: Loaded) -> None:
 
 
 def _leave(code: int, service: _Service) -> int:
-    """Write the last lines; end at once when threads are left that are stuck or in the middle of something."""
+    """Write the last lines; end at once when threads are left that are stuck or busy."""
     if service.log_lines is not None:
         service.log_lines.finish(LAST_LINES_SECONDS)
     # NOTE: an actor's thread would keep the process alive, and a daemon may crash the interpreter's own end.
