@@ -5,8 +5,6 @@ from pathlib import Path
 from typing import Any, assert_never
 
 from actors.actor import Actor
-from actors.address import Envelope
-from actors.messages import Ping
 from actors.messages.readers import (
     GetCheckPage,
     GetControl,
@@ -17,7 +15,7 @@ from actors.messages.readers import (
     ListItems,
     ListSettings,
 )
-from actors.store import ReadStore, StoreError
+from actors.store import ReadStore
 
 ReaderMessage = (
     GetCheckPage
@@ -38,33 +36,20 @@ class Reader(Actor):
         """Make the reader; the database is opened on its own thread, after the writer has brought it up."""
         super().__init__(name, on_death)
         self._open: Callable[[], ReadStore] = lambda: ReadStore(store_path, owner)
-        self._failure: StoreError | None = None
 
     def on_start(self) -> None:
-        """Open the store (pykka's hook); a failure answers the ping that asks whether we started."""
-        try:
-            self._store = self._open()
-        except StoreError as error:
-            self._failure = error
+        """Open the store (pykka's hook)."""
+        self._store = self._open()
 
     def on_stop(self) -> None:
         """Close the store (pykka's hook)."""
-        if self._failure is None:
-            self._store.close()
+        self._store.close()
         self.fail_waiting()
 
     def on_failure(self, exception_type: Any, exception_value: Any, traceback: Any) -> None:
         """Close the store (pykka's hook); an open reader would hold the write-ahead log."""
-        if self._failure is None:
-            self._store.close()
+        self._store.close()
         super().on_failure(exception_type, exception_value, traceback)
-
-    def receive(self, envelope: Envelope) -> None:
-        """Answer a query, or say why the store could not be opened."""
-        if isinstance(envelope.message, Ping) and self._failure is not None:
-            envelope.fail(self._failure)
-            return
-        super().receive(envelope)
 
     def handle(self, message: ReaderMessage) -> Any:
         """Answer one query."""

@@ -100,37 +100,28 @@ class Writer(Actor):
         self._clock = clock
         self._subscribers = tuple(subscribers)
         self._log_content = log_content
-        self._failure: StoreError | None = None
         self._group: list[tuple[Envelope, Any]] = []
         self._group_started = 0.0
         self._done: list[tuple[Moment, Item, EventDraft]] = []
 
     def on_start(self) -> None:
-        """Open the store (pykka's hook); a failure answers the ping that asks whether we started."""
-        try:
-            self._store = self._open()
-        except StoreError as error:
-            self._failure = error
+        """Open the store (pykka's hook)."""
+        self._store = self._open()
 
     def on_stop(self) -> None:
         """Commit what was taken in, answer it, and close the store (pykka's hook)."""
-        if self._failure is None:
-            self._commit()
-            self._store.close()
+        self._commit()
+        self._store.close()
         self.fail_waiting()
 
     def on_failure(self, exception_type: Any, exception_value: Any, traceback: Any) -> None:
         """Give the open group up, so that nobody waits for it (pykka's hook)."""
-        if self._failure is None:
-            self._give_up(StoreError("The writer broke; it is being restarted."))
-            self._store.abandon()
+        self._give_up(StoreError("The writer broke; it is being restarted."))
+        self._store.abandon()
         super().on_failure(exception_type, exception_value, traceback)
 
     def receive(self, envelope: Envelope) -> None:
         """Take a message into the present group."""
-        if self._failure is not None:
-            envelope.fail(self._failure)
-            return
         if isinstance(envelope.message, Ping):
             envelope.answer(None)
         else:

@@ -68,19 +68,12 @@ def create(
     if refusal is not None:
         return refusal
     kind = trigger_type(content.trigger)
-    fires = fire_time(content.trigger, now)
-    condition = content.trigger if isinstance(content.trigger, Condition) else None
     item = Item(
         key=key,
         id=identifier,
         state=State.SCHEDULED,
         priority=new.priority,
-        trigger_type=kind,
-        next_fire_at=fires,
-        original_next_fire_at=fires,
-        next_evaluation_at=now if condition else None,
-        manual_check_at=condition.manual_check_at if condition else None,
-        poll_interval_seconds=condition.poll_interval_seconds if condition else None,
+        **_scheduling(content.trigger, now),
         due_since=None,
         snooze_until=None,
         snoozed_from_state=None,
@@ -350,20 +343,26 @@ def _updated_content(content: Content, request: Update) -> Content:
     )
 
 
-def _with_trigger(item: Item, trigger: Trigger, now: int) -> Item:
-    """The item under another trigger: schedule as on add, state by the table of contract 2.7."""
+def _scheduling(trigger: Trigger, now: int) -> dict[str, Any]:
+    """The fields of an item that its trigger decides when it is stored at ``now`` (contract 4.1)."""
     fires = fire_time(trigger, now)
     condition = trigger if isinstance(trigger, Condition) else None
+    return {
+        "trigger_type": trigger_type(trigger),
+        "next_fire_at": fires,
+        "original_next_fire_at": fires,
+        "next_evaluation_at": now if condition else None,
+        "manual_check_at": condition.manual_check_at if condition else None,
+        "poll_interval_seconds": condition.poll_interval_seconds if condition else None,
+    }
+
+
+def _with_trigger(item: Item, trigger: Trigger, now: int) -> Item:
+    """The item under another trigger: schedule as on add, state by the table of contract 2.7."""
     item = _without_snooze(item)._replace(
-        trigger_type=trigger_type(trigger),
-        next_fire_at=fires,
-        original_next_fire_at=fires,
-        next_evaluation_at=now if condition else None,
-        manual_check_at=condition.manual_check_at if condition else None,
-        poll_interval_seconds=condition.poll_interval_seconds if condition else None,
-        last_condition_status=None,
-        last_condition_detail=None,
+        **_scheduling(trigger, now), last_condition_status=None, last_condition_detail=None
     )
+    fires = item.next_fire_at
     if item.state == State.SCHEDULED:
         return item
     if item.state in (State.DUE, State.OVERDUE) and fires is not None and fires <= now:
