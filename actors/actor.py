@@ -118,7 +118,7 @@ class Actor(pykka.ThreadingActor):
     def handle(self, message: Any) -> Any:
         """Handle one message; the return value answers an ask."""
 
-    def on_failure(self, exception_type: Any, exception_value: Any, traceback: Any) -> None:
+    def on_failure(self, *_told: Any) -> None:
         """Leave nobody waiting, and tell the supervisor (pykka's hook)."""
         self.fail_waiting()
         self._on_death(self.name)

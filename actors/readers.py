@@ -46,10 +46,10 @@ class Reader(Actor):
         self._store.close()
         self.fail_waiting()
 
-    def on_failure(self, exception_type: Any, exception_value: Any, traceback: Any) -> None:
+    def on_failure(self, *told: Any) -> None:
         """Close the store (pykka's hook); an open reader would hold the write-ahead log."""
         self._store.close()
-        super().on_failure(exception_type, exception_value, traceback)
+        super().on_failure(*told)
 
     def handle(self, message: ReaderMessage) -> Any:
         """Answer one query."""

@@ -272,7 +272,7 @@ class Scheduler(Actor):
             if unrefused(self._writer.call(purge, timeout=ASK_SECONDS)) < PURGE_BATCH:
                 break
             yield
-        self._report_pass()
+        self._report_pass(as_of)
 
     def _kept(self, answer: T | LeaseLost) -> T:
         """An answer given under the lease.
@@ -285,11 +285,11 @@ class Scheduler(Actor):
             raise LeaseGone
         return unrefused(answer)
 
-    def _report_pass(self) -> None:
-        now = self._clock.now()
+    def _report_pass(self, as_of: int) -> None:
         waiting = self._reader.call(
-            GetWaiting(caller=self._caller, as_of=now, limit=BACKLOG_COUNTED), timeout=ASK_SECONDS
+            GetWaiting(caller=self._caller, as_of=as_of, limit=BACKLOG_COUNTED), timeout=ASK_SECONDS
         )
+        now = self._clock.now()
         lag = 0 if waiting.oldest_wake is None else max(0, now - waiting.oldest_wake) // 1_000
         self._fare = self._fare._replace(last_pass_at=now, lag_seconds=lag, backlog=waiting.backlog)
         # An error of the walk over conditions stays in sight until a walk succeeds.

@@ -46,7 +46,7 @@ class Random(Protocol):
 
 def system_random() -> Random:
     """A fast generator seeded by the operating system; never for secrets."""
-    return random.Random(secrets.randbits(256))  # noqa: S311 - order and jitter, no secret
+    return random.Random(secrets.randbits(256))
 
 
 class Identifiers:

@@ -114,11 +114,11 @@ class Writer(Actor):
         self._store.close()
         self.fail_waiting()
 
-    def on_failure(self, exception_type: Any, exception_value: Any, traceback: Any) -> None:
+    def on_failure(self, *told: Any) -> None:
         """Give the open group up, so that nobody waits for it (pykka's hook)."""
         self._give_up(StoreError("The writer broke; it is being restarted."))
         self._store.abandon()
-        super().on_failure(exception_type, exception_value, traceback)
+        super().on_failure(*told)
 
     def receive(self, envelope: Envelope) -> None:
         """Take a message into the present group."""

@@ -1,4 +1,4 @@
-"""Requests: what the doors ask for, normalized (contract 2.1). Made by ``remindi.inputs``, free of any wire form.
+"""Requests: what the doors ask for, normalized (contract 2.1). Made by ``remindi.inputs``, without wire form.
 
 Text is trimmed, times are instants, defaults are filled in; only the grace of an add may stay open,
 because its default is a live setting.
@@ -82,10 +82,10 @@ class Update(NamedTuple):
     expected_version: int
     reason: str
     message: str | None = None
-    instructions: str | None | Keep = KEEP
+    instructions: str | Keep | None = KEEP
     priority: Priority | None = None
     trigger: Trigger | None = None
-    recurrence: Recurrence | None | Keep = KEEP
+    recurrence: Recurrence | Keep | None = KEEP
     overdue_after_seconds: int | None = None
     links: tuple[Link, ...] | None = None
     occurrence_disposition: Disposition | None = None
@@ -106,7 +106,7 @@ class CheckPosition(NamedTuple):
     as_of: int
     """``checked_at`` of the first page: all pages of a walk are evaluated as of it."""
     change: int
-    """Number of the newest write at the first page: what a later write did is told apart by it, not by clocks."""
+    """Number of the newest write at the first page: tells what a later write did, where clocks may jump."""
     ready: bool
     """Whether the place is among the ready items or among those appended by ``include_scheduled``."""
     rank: int

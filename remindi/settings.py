@@ -32,15 +32,26 @@ MAX_SNOOZE_SECONDS: Final = "remindi.max_snooze_seconds"
 
 SETTINGS: Final = (
     Setting(ADAPTER_CONCURRENCY, 8, 1, 64, "probes", "Probes that run at a time."),
-    Setting(ADAPTER_TIMEOUT_SECONDS, 5, 1, 60, "seconds", "Deadline of one probe and of one check's probing."),
+    Setting(
+        ADAPTER_TIMEOUT_SECONDS, 5, 1, 60, "seconds", "Deadline of one probe and of one check's probing."
+    ),
     Setting(BACKUP_INTERVAL_SECONDS, 86_400, 300, 2_592_000, "seconds", "Time between automatic backups."),
     Setting(BACKUP_RETENTION_COUNT, 14, 1, 1_000, "backups", "Automatic and uploaded backups that are kept."),
-    Setting(UPLOAD_MAX_BYTES, 1_073_741_824, 1, 68_719_476_736, "bytes", "Largest backup that may be uploaded."),
+    Setting(
+        UPLOAD_MAX_BYTES, 1_073_741_824, 1, 68_719_476_736, "bytes", "Largest backup that may be uploaded."
+    ),
     Setting(IDEMPOTENCY_RETENTION_DAYS, 30, 1, 3_650, "days", "How long idempotency keys are remembered."),
     Setting(MAX_CATCH_UP, 10, 1, 1_000, "occurrences", "Missed occurrences that catch_up replays."),
     Setting(DEFAULT_OVERDUE_SECONDS, 0, 0, 31_536_000, "seconds", "Grace of an item that names none."),
     Setting(MAX_SNOOZE_SECONDS, 31_536_000, 1, 31_536_000, "seconds", "How far ahead a snooze may reach."),
-    Setting(LEASE_SECONDS, 90, 1, 86_400, "seconds", "Length of the scheduler's lease; above twice the poll interval."),
+    Setting(
+        LEASE_SECONDS,
+        90,
+        1,
+        86_400,
+        "seconds",
+        "Length of the scheduler's lease; above twice the poll interval.",
+    ),
     Setting(POLL_INTERVAL_SECONDS, 30, 1, 3_600, "seconds", "Pause between two scheduler passes."),
 )
 """Ordered by key."""
@@ -53,9 +64,12 @@ class Settings:
     __slots__ = ("_values",)
 
     def __init__(self, stored: Mapping[str, int]) -> None:
-        """Take stored values; one outside its bounds counts as the nearest bound, a missing one as default."""
+        """Take stored values; the nearest bound counts for one outside, the default for a missing one."""
         self._values = MappingProxyType(
-            {row.key: min(max(stored.get(row.key, row.default), row.minimum), row.maximum) for row in SETTINGS}
+            {
+                row.key: min(max(stored.get(row.key, row.default), row.minimum), row.maximum)
+                for row in SETTINGS
+            }
         )
 
     def __getitem__(self, key: str) -> int:

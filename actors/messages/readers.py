@@ -88,7 +88,7 @@ class ListDueConditions(Request[tuple[ProbeTarget, ...]]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GetWaiting(Request[Waiting]):
-    """How much waits for the scheduler as of now, and since when; the count stops at ``limit``."""
+    """What a pass as of ``as_of`` has left waiting, and since when; the count stops at ``limit``."""
 
     as_of: int
     limit: int

@@ -24,8 +24,8 @@ _INSERT_ITEM: Final = (
     "INSERT INTO item (owner, project, task, waits_for, state_change, key, id, state, priority, trigger_type,"
     " next_fire_at, original_next_fire_at, next_evaluation_at, manual_check_at, poll_interval_seconds,"
     " due_since, snooze_until, snoozed_from_state, last_checked_at, completed_at, cancelled_at, created_at,"
-    " updated_at, overdue_after_seconds, occurrence_no, snooze_count, version, event_count, last_condition_status,"
-    f" last_condition_detail) VALUES ({', '.join('?' * 30)})"
+    " updated_at, overdue_after_seconds, occurrence_no, snooze_count, version, event_count,"
+    f" last_condition_status, last_condition_detail) VALUES ({', '.join('?' * 30)})"
 )
 _REWRITE_EVALUATED: Final = (
     "UPDATE item SET state_change = iif(state = ?1, state_change, ?2), state = ?1, next_evaluation_at = ?3,"

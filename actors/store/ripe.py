@@ -66,11 +66,11 @@ def due_conditions(
 
 
 def waiting(connection: apsw.Connection, owner: int, as_of: int, limit: int) -> Waiting:
-    """How many items wait for the scheduler, counted up to ``limit``, and since when the oldest does."""
+    """How many items a pass has left waiting, counted up to ``limit``, and since when the oldest does."""
     row = first_row(
         connection,
         "SELECT count(*), min(wake) FROM (SELECT wake FROM item INDEXED BY item_wake"
-        " WHERE owner = ? AND wake <= ? ORDER BY wake LIMIT ?)",
-        (owner, as_of, limit),
+        " WHERE owner = ? AND wake <= ? AND (state <> 1 OR last_checked_at IS NOT ?) ORDER BY wake LIMIT ?)",
+        (owner, as_of, as_of, limit),
     )
     return Waiting(row[0], row[1])
