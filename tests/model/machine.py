@@ -530,8 +530,8 @@ class CoreMachine(RuleBasedStateMachine):
             self.clock.wall -= chance.choice([1, 1_000, 60_000, 3_600_000])
         else:
             self.clock.wall += chance.choice([1, 999, 1_000, 30_000, 60_000, 61_001, 900_000, 3_600_000, DAY])
-        # NOTE: within a walk, what was written as of its instant counts as its own. A clock that comes back to
-        # that very millisecond breaks this, and nothing else does: the tests leave the coincidence out.
+        # NOTE: within a walk, what was written as of its instant counts as its own. A clock set back to
+        # that very millisecond breaks this: a coincidence that the tests leave out.
         while self.clock.wall in {walk.as_of for walk in self.walks}:
             self.clock.wall += 1
 
