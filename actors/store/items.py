@@ -137,7 +137,8 @@ def rewrite(connection: apsw.Connection, item: Item, change: int) -> None:
 def rewrite_content(connection: apsw.Connection, before: ItemRecord, after: ItemRecord, names: Names) -> None:
     """Store what an update changed in content and links."""
     item, content, links = after
-    if content != before.content:
+    # NOTE: triggers of different types may be equal as tuples: next_session and next_continuation are empty.
+    if content != before.content or item.trigger_type != before.item.trigger_type:
         connection.execute(
             "UPDATE body SET message = ?, instructions = ?, trigger_fields = ?, recurrence_fields = ?"
             " WHERE key = ?",
