@@ -55,12 +55,13 @@ ORDER BY 2, key LIMIT :limit
 # Another check may have observed what this walk would: a context, or that a manual check was reached.
 _SINCE_RANK: Final = (
     "iif(state = 2 AND overdue_at <= :as_of AND last_checked_at IS :as_of, 0,"
-    f" iif(trigger_type = 6 AND due_since > :as_of, 2, {_DUE_RANK}))"
+    f" iif(trigger_type = 6 AND due_change > :change, 2, {_DUE_RANK}))"
 )
 _SETTLED_SINCE: Final = f"""
 SELECT key, {_PLACE.format(rank=_SINCE_RANK)} AS place, 0 AS ripe FROM item INDEXED BY item_ready_since
 WHERE owner = :owner AND project = :project AND state IN (1, 2) AND state_change > :change
-    AND (due_since <= :as_of OR (trigger_type = 6 AND manual_check_at <= :as_of) {{observed}})
+    AND (due_change <= :change OR due_since <= :as_of
+        OR (trigger_type = 6 AND manual_check_at <= :as_of) {{observed}})
     {{task}} AND ({_PLACE.format(rank=_SINCE_RANK)}, key) > (:rank, :key)
 ORDER BY 2, key LIMIT :limit
 """
@@ -133,9 +134,19 @@ _EMPTY: Final = FoundPage((), (), None)
 
 
 def find_page(
-    connection: apsw.Connection, owner: int, query: CheckQuery, as_of: int, names: Names
+    connection: apsw.Connection,
+    owner: int,
+    query: CheckQuery,
+    as_of: int,
+    names: Names,
+    *,
+    newest: int | None = None,
 ) -> FoundPage:
-    """The rows of one page of a check, evaluated as of ``as_of``; within the caller's transaction."""
+    """The rows of one page of a check, evaluated as of ``as_of``; within the caller's transaction.
+
+    Args:
+        newest: number of the newest write that this transaction sees, where it is not yet committed.
+    """
     bindings = _bindings(owner, query, as_of, names)
     if bindings is None:
         return _EMPTY
@@ -158,8 +169,11 @@ def find_page(
     position = None
     if len(ready) + len(upcoming) > query.limit:
         last = (ready + upcoming)[query.limit - 1]
-        change = change_number(connection) if after is None else after.change
-        position = CheckPosition(as_of, change, query.limit <= len(ready), last.place, last.key)
+        if after is not None:
+            newest = after.change
+        elif newest is None:
+            newest = change_number(connection)
+        position = CheckPosition(as_of, newest, query.limit <= len(ready), last.place, last.key)
         upcoming = upcoming[: max(0, query.limit - len(ready))]
         ready = ready[: query.limit]
     return FoundPage(tuple(ready), tuple(upcoming), position)
@@ -189,7 +203,7 @@ def shown_page(connection: apsw.Connection, page: FoundPage, as_of: int, names: 
 
 
 def change_number(connection: apsw.Connection) -> int:
-    """The number of the newest write, as this transaction sees it."""
+    """The number of the newest committed write, as this transaction sees it."""
     number: int = first_row(connection, "SELECT value FROM change_counter")[0]
     return number
 

@@ -33,7 +33,9 @@ class Evaluations:
 
     def page(self, moment: Moment, query: CheckQuery, as_of: int) -> tuple[CheckPage, list[lifecycle.Change]]:
         """One page of a check, every change on it written (contract 5.1)."""
-        found = checks.find_page(self._connection, self._owner, query, as_of, self._names)
+        found = checks.find_page(
+            self._connection, self._owner, query, as_of, self._names, newest=moment.change - 1
+        )
         changes = []
         settled = []
         for row in found.ready:

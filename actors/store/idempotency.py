@@ -89,8 +89,8 @@ def expiry(now: int, retention_days: int) -> int:
 def purge(connection: apsw.Connection, expired_before: int, limit: int) -> int:
     """Drop expired rows from the oldest on; answers how many went."""
     connection.execute(
-        "DELETE FROM idempotency WHERE created_at <= ?"
-        " AND key IN (SELECT key FROM idempotency ORDER BY key LIMIT ?)",
+        "DELETE FROM idempotency WHERE key IN (SELECT key FROM idempotency INDEXED BY idempotency_created"
+        " WHERE created_at <= ? ORDER BY created_at LIMIT ?)",
         (expired_before, limit),
     )
     return connection.changes()

@@ -21,20 +21,22 @@ SEQUENCE_BITS: Final = 24
 """An event's row key is its item's key shifted by so many bits, plus its sequence."""
 
 _INSERT_ITEM: Final = (
-    "INSERT INTO item (owner, project, task, waits_for, state_change, key, id, state, priority, trigger_type,"
-    " next_fire_at, original_next_fire_at, next_evaluation_at, manual_check_at, poll_interval_seconds,"
-    " due_since, snooze_until, snoozed_from_state, last_checked_at, completed_at, cancelled_at, created_at,"
-    " updated_at, overdue_after_seconds, occurrence_no, snooze_count, version, event_count,"
-    f" last_condition_status, last_condition_detail) VALUES ({', '.join('?' * 30)})"
+    "INSERT INTO item (owner, project, task, waits_for, state_change, due_change, key, id, state, priority,"
+    " trigger_type, next_fire_at, original_next_fire_at, next_evaluation_at, manual_check_at,"
+    " poll_interval_seconds, due_since, snooze_until, snoozed_from_state, last_checked_at, completed_at,"
+    " cancelled_at, created_at, updated_at, overdue_after_seconds, occurrence_no, snooze_count, version,"
+    f" event_count, last_condition_status, last_condition_detail) VALUES ({', '.join('?' * 31)})"
 )
 _REWRITE_EVALUATED: Final = (
-    "UPDATE item SET state_change = iif(state = ?1, state_change, ?2), state = ?1, next_evaluation_at = ?3,"
+    "UPDATE item SET state_change = iif(state = ?1, state_change, ?2),"
+    " due_change = iif(?1 = 1 AND state = 0, ?2, due_change), state = ?1, next_evaluation_at = ?3,"
     " due_since = ?4, snooze_until = ?5, snoozed_from_state = ?6, last_checked_at = ?7, updated_at = ?8,"
     " version = ?9, event_count = ?10, last_condition_status = ?11, last_condition_detail = ?12"
     " WHERE key = ?13"
 )
 _REWRITE_ALL: Final = (
-    "UPDATE item SET state_change = iif(state = ?1, state_change, ?2), state = ?1, next_evaluation_at = ?3,"
+    "UPDATE item SET state_change = iif(state = ?1, state_change, ?2),"
+    " due_change = iif(?1 = 1 AND state = 0, ?2, due_change), state = ?1, next_evaluation_at = ?3,"
     " due_since = ?4, snooze_until = ?5, snoozed_from_state = ?6, last_checked_at = ?7, updated_at = ?8,"
     " version = ?9, event_count = ?10, last_condition_status = ?11, last_condition_detail = ?12,"
     " completed_at = ?14, cancelled_at = ?15, snooze_count = ?16, priority = ?17, trigger_type = ?18,"
@@ -91,7 +93,9 @@ def insert(connection: apsw.Connection, owner: int, record: ItemRecord, change: 
     item, content, links = record
     project = names.intern(content.project_id)
     task = None if content.task_id is None else names.intern(content.task_id)
-    connection.execute(_INSERT_ITEM, (owner, project, task, _waits_for(content, names), change, *item))
+    connection.execute(
+        _INSERT_ITEM, (owner, project, task, _waits_for(content, names), change, change, *item)
+    )
     connection.execute(
         "INSERT INTO body (key, message, instructions, session_id, task_lineage_id, trigger_fields,"
         " recurrence_fields) VALUES (?, ?, ?, ?, ?, ?, ?)",

@@ -54,7 +54,7 @@ class WriteStore:
                 self._names.committed()
                 self.control: Control = control.read_control(self._connection)
                 newest = items.newest_identifier(self._connection)
-                self._change = change_number(self._connection)
+                self._committed = self._newest = change_number(self._connection)
         except BaseException:
             self._connection.close(True)
             raise
@@ -97,11 +97,9 @@ class WriteStore:
         """
         with translated():
             if self._connection.total_changes() != self._written:
-                self._connection.execute("UPDATE change_counter SET value = ?", (self._change + 1,))
-                self._connection.execute("COMMIT")
-                self._change += 1
-            else:
-                self._connection.execute("COMMIT")
+                self._connection.execute("UPDATE change_counter SET value = ?", (self._newest,))
+            self._connection.execute("COMMIT")
+        self._committed = self._newest
         self._names.committed()
         if not self._stale_control:
             return False
@@ -116,10 +114,12 @@ class WriteStore:
         self._names.rolled_back()
         self.mutations.rolled_back()
         self._stale_control = False
+        self._newest = self._committed
 
     def moment(self, caller: Caller) -> Moment:
-        """What a member of the present group happens under."""
-        return Moment(caller, self._clock.now(), self._change + 1, self.control)
+        """What a member of the present group happens under; each has a number of its own, and they rise."""
+        self._newest += 1
+        return Moment(caller, self._clock.now(), self._newest, self.control)
 
     def checkpoint(self) -> None:
         """Move the write-ahead log into the database when it has grown; between groups."""

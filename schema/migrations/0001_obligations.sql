@@ -9,7 +9,7 @@ CREATE TABLE name (
     text TEXT NOT NULL UNIQUE
 ) STRICT;
 
--- Number of the newest committed write transaction that changed an item.
+-- Number of the newest committed write: each change of the database has one, and they rise.
 CREATE TABLE change_counter (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     value INTEGER NOT NULL CHECK (value >= 0)
@@ -49,8 +49,10 @@ CREATE TABLE item (
     event_count INTEGER NOT NULL CHECK (event_count >= 1),
     last_condition_status INTEGER CHECK (last_condition_status BETWEEN 0 AND 3),
     last_condition_detail TEXT,
-    -- The change_counter of the write that entered the present state: orders it against a walk's start.
+    -- Number of the write that entered the present state: orders it against the start of a walk.
     state_change INTEGER NOT NULL CHECK (state_change >= 0),
+    -- The same of the write that last turned it from scheduled to due: due_since is no witness, clocks jump.
+    due_change INTEGER NOT NULL CHECK (due_change >= 0),
     -- When grace ends.
     overdue_at INTEGER GENERATED ALWAYS AS (due_since + overdue_after_seconds * 1000) VIRTUAL,
     -- The instant at which time alone next changes the item; null when never.
@@ -153,8 +155,7 @@ CREATE TRIGGER evidence_is_final BEFORE UPDATE ON evidence
 CREATE TRIGGER evidence_stays BEFORE DELETE ON evidence
     BEGIN SELECT raise(ABORT, 'evidence is never deleted'); END;
 
--- Idempotency: found by a 63-bit hash of (actor, tool, key), confirmed by the whole hash; row keys rise
--- with time, so that expiry is a range at the left edge.
+-- Idempotency: found by a 63-bit hash of (actor, tool, key), confirmed by the whole hash.
 CREATE TABLE idempotency (
     key INTEGER PRIMARY KEY,
     lookup INTEGER NOT NULL,
@@ -166,6 +167,7 @@ CREATE TABLE idempotency (
     answer TEXT NOT NULL CHECK (json_valid(answer))
 ) STRICT;
 CREATE INDEX idempotency_lookup ON idempotency (lookup);
+CREATE INDEX idempotency_created ON idempotency (created_at);
 
 CREATE TABLE setting (
     key TEXT PRIMARY KEY,

@@ -171,7 +171,9 @@ class Core:
         actor.launch()
         self._actors.append(actor)
         assert actor.settled.wait(TIMEOUT)
-        assert actor.start_error is None
+        if actor.start_error is not None:
+            self._actors.remove(actor)
+            raise actor.start_error
         address.bind(actor.actor_ref)
         address.call(Ping(), timeout=TIMEOUT)
 
