@@ -11,7 +11,7 @@ from tests.model.machine import ADAPTER, CoreMachine
 
 QUICK = settings(
     deadline=None,
-    max_examples=60,
+    max_examples=80,
     stateful_step_count=40,
     suppress_health_check=list(HealthCheck),
     print_blob=True,
