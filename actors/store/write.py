@@ -54,14 +54,15 @@ class WriteStore:
                 self._names.committed()
                 self.control: Control = control.read_control(self._connection)
                 newest = items.newest_identifier(self._connection)
-                self._committed = self._newest = change_number(self._connection)
+                self._committed = change_number(self._connection)
         except BaseException:
             self._connection.close(True)
             raise
         self._identifiers = Identifiers(clock, chance, newest)
         self._wal_pages = 0
         self._stale_control = False
-        self._written = 0
+        self._before = self._numbered = 0
+        self._newest = self._committed + 1
         self._connection.set_wal_hook(self._count_wal_pages)
         self.mutations = Mutations(self._connection, number, self._names, self._identifiers)
         self.evaluations = Evaluations(self._connection, number, self._names, self._identifiers)
@@ -70,7 +71,8 @@ class WriteStore:
         """Start a group."""
         with translated():
             self._connection.execute("BEGIN IMMEDIATE")
-        self._written = self._connection.total_changes()
+        self._before = self._numbered = self._connection.total_changes()
+        self._newest = self._committed + 1
 
     @contextmanager
     def member(self) -> Iterator[None]:
@@ -96,10 +98,12 @@ class WriteStore:
             StoreError: nothing of the group was stored.
         """
         with translated():
-            if self._connection.total_changes() != self._written:
+            written = self._connection.total_changes() != self._before
+            if written:
                 self._connection.execute("UPDATE change_counter SET value = ?", (self._newest,))
             self._connection.execute("COMMIT")
-        self._committed = self._newest
+        if written:
+            self._committed = self._newest
         self._names.committed()
         if not self._stale_control:
             return False
@@ -114,11 +118,13 @@ class WriteStore:
         self._names.rolled_back()
         self.mutations.rolled_back()
         self._stale_control = False
-        self._newest = self._committed
 
     def moment(self, caller: Caller) -> Moment:
-        """What a member of the present group happens under; each has a number of its own, and they rise."""
-        self._newest += 1
+        """What a member of the present group happens under; its number is above all that was written."""
+        changes = self._connection.total_changes()
+        if changes != self._numbered:
+            self._numbered = changes
+            self._newest += 1
         return Moment(caller, self._clock.now(), self._newest, self.control)
 
     def checkpoint(self) -> None:
