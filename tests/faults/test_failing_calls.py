@@ -33,7 +33,6 @@ FAILURES: Final = (
     ("pwrite64", "error=ENOSPC", "30..60+3"),
     ("pread64", "error=EIO", "30"),
     ("pread64", "error=EIO", "40..60"),
-    ("ftruncate", "error=EIO", "1..3"),
 )
 """Calls, what becomes of them, and which of each thread's calls are meant; the writer is one thread."""
 
@@ -92,6 +91,28 @@ def test_a_failing_call_is_told_as_a_refusal_and_no_answer_was_a_lie(
         assert len(all_items(connection, "before")) == 20
     assert_file_is_sound(prepared.database)
     assert "Traceback" not in prepared.output()
+
+
+@pytest.mark.parametrize("call", ["pread64", "pwrite64", "fdatasync", "ftruncate", "flock", "mkdir,chmod"])
+@pytest.mark.parametrize("error", ["EIO", "ENOSPC", "EROFS"])
+def test_a_call_that_fails_during_the_start_is_told_in_one_line(
+    prepared: Service, call: str, error: str
+) -> None:
+    prepared.prefix = injected(call, f"error={error}", "1+")
+    prepared.launch()
+    eventually(lambda: prepared.ready() or not prepared.alive(), within=60)
+    if prepared.alive():
+        assert prepared.call("remindi_list", {"project_id": "before"})["ok"]
+        prepared.kill()
+        assert prepared.stderr() == ""
+    else:
+        assert prepared.wait() in (65, 73)
+        (line,) = prepared.stderr().splitlines()
+        assert line.startswith(f"remindi: {prepared.data}")
+    assert "Traceback" not in prepared.output()
+    prepared.prefix = ()
+    with prepared, prepared.connection() as connection:
+        assert len(all_items(connection, "before")) == 20
 
 
 @pytest.mark.parametrize("when", [13, 17, 22, 31, 47, 80])

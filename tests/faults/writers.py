@@ -20,10 +20,18 @@ from tests.process.acts import (
     new_item,
     update,
 )
-from tests.service import Connection, Json, Service
+from tests.service import Connection, Json, ProtocolError, Service
 
 LOST: Final = (OSError, http.client.HTTPException)
 """What a caller sees when the service dies under its request."""
+
+
+PASSING: Final = ("DATABASE_BUSY", "MAINTENANCE_ACTIVE", "INTERNAL_ERROR")
+"""What a service may say for a moment while a part of it is being restarted."""
+
+
+class Refused(Exception):
+    """A tolerant writer met a refusal that will pass."""
 
 
 @dataclass(slots=True)
@@ -44,6 +52,8 @@ class Writer:
     acts: list[Act] = field(default_factory=list)
     open_items: list[Json] = field(default_factory=list)
     """Id, state and version of what it may still change."""
+    tolerant: bool = False
+    """Whether a refusal that will pass is no surprise; what it refused is settled by `verify`."""
 
     def act(self, connection: Connection) -> None:
         """Do one thing at random; what is not acknowledged must raise one of `LOST`."""
@@ -72,6 +82,8 @@ class Writer:
 
     def _send(self, connection: Connection, tool: str, arguments: Json) -> Json:
         answer = connection.call(tool, arguments, self.chance.choice(ERAS))
+        if self.tolerant and not answer["ok"] and answer["error"]["code"] in PASSING:
+            raise Refused
         assert answer["ok"], (tool, arguments, answer)
         data: Json = answer["data"]
         return data
@@ -83,6 +95,7 @@ class Writer:
             connection: to the service that was started again.
             stored: every item of the project as it was before anything was repeated.
         """
+        self.tolerant = False
         for act in self.acts:
             if act.data is None:
                 continue
@@ -116,6 +129,11 @@ class Crew:
         self._acknowledged = threading.Semaphore(0)
         self._threads: list[threading.Thread] = []
 
+    def tolerate(self) -> None:
+        """Have all take refusals that will pass, and HTTP's 503, for a reason to go on."""
+        for writer in self.writers:
+            writer.tolerant = True
+
     def start(self) -> None:
         """Set all to work."""
         self._stop.clear()
@@ -141,7 +159,14 @@ class Crew:
         try:
             with self._service.connection() as connection:
                 while not self._stop.is_set():
-                    writer.act(connection)
+                    try:
+                        writer.act(connection)
+                    except Refused:
+                        continue
+                    except ProtocolError as error:
+                        if not (writer.tolerant and error.status == http.client.SERVICE_UNAVAILABLE):
+                            raise
+                        continue
                     self._acknowledged.release()
         except LOST:
             return

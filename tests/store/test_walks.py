@@ -152,9 +152,6 @@ def test_a_clock_set_back_leaves_ids_rising_and_the_list_in_order_of_creation_ti
 
 # ------------------------------------- others change an item between two pages
 
-# NOTE: the place of an item is that of its present priority, times and grace; nothing knows where it stood
-# when the walk began, so a change moves it past the walk's cursor or behind it.
-
 # An item that a caller changes between two pages goes to its new place in the order: this walk may have
 # passed that place already, or come to it again. What nobody touched is not disturbed by it, and the next
 # check returns everything.
