@@ -93,8 +93,8 @@ def test_a_failing_call_is_told_as_a_refusal_and_no_answer_was_a_lie(
     assert "Traceback" not in prepared.output()
 
 
-@pytest.mark.parametrize("call", ["pread64", "pwrite64", "fdatasync", "ftruncate", "flock", "mkdir,chmod"])
-@pytest.mark.parametrize("error", ["EIO", "ENOSPC", "EROFS"])
+@pytest.mark.parametrize("call", ["pwrite64", "fdatasync", "ftruncate", "flock", "mkdir,chmod"])
+@pytest.mark.parametrize("error", ["EIO", "EROFS"])
 def test_a_call_that_fails_during_the_start_is_told_in_one_line(
     prepared: Service, call: str, error: str
 ) -> None:

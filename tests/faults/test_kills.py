@@ -36,7 +36,7 @@ def kill_again_and_again(root: Path, rounds: int, seed: int) -> int:
             )["data"]["remindi"]
             crew = Crew(service, fresh("round"), WRITERS, chance)
             crew.start()
-            crew.wait_for(chance.randint(1, 80))
+            crew.wait_for(chance.randint(1, 50))
             service.kill()
             crew.join()
             acknowledged += sum(act.data is not None for writer in crew.writers for act in writer.acts)

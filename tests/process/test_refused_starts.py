@@ -83,6 +83,7 @@ def test_a_second_process_through_a_link_to_the_directory_is_refused(make_servic
         assert "Another Remindi process" in one_line(second, 75)
 
 
+@pytest.mark.slow
 def test_of_eight_processes_that_start_at_once_one_serves(make_service: MakeService) -> None:
     services = [make_service() for _ in range(8)]
     for service in services[1:]:
@@ -431,6 +432,7 @@ def test_missing_control_rows_are_added(stored: Service) -> None:
         assert stored.call("remindi_add", new_item("again"))["ok"]
 
 
+@pytest.mark.slow
 def test_a_database_locked_by_another_program_is_refused_after_its_patience(stored: Service) -> None:
     with closing(sqlite3.connect(stored.database, isolation_level=None)) as connection:
         connection.execute("PRAGMA locking_mode = EXCLUSIVE")
