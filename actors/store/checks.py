@@ -54,7 +54,7 @@ ORDER BY 2, key LIMIT :limit
 # Later pages only: items that a write after the first page made due or overdue, at the place they had then.
 # Another check may have observed what this walk would: a context, or that a manual check was reached.
 _SINCE_RANK: Final = (
-    "iif(state = 2 AND overdue_at <= :as_of AND last_checked_at IS :as_of, 0,"
+    "iif(state = 2 AND due_change <= :change AND overdue_at <= :as_of AND last_checked_at IS :as_of, 0,"
     f" iif(trigger_type = 6 AND due_change > :change, 2, {_DUE_RANK}))"
 )
 _SETTLED_SINCE: Final = f"""

@@ -103,6 +103,21 @@ def test_a_walk_returns_what_a_pass_has_turned_due_and_then_overdue_meanwhile(sc
     assert first + script.rest(cursor) == names
 
 
+def test_a_walk_returns_what_two_other_checks_have_turned_due_and_overdue_as_of_its_own_instant(
+    script: Script,
+) -> None:
+    names = [script.add() for _ in range(3)]
+    early, early_cursor = script.page()
+    script.core.clock.advance(1)
+    first, cursor = script.page(limit=2)
+    assert early == names[:1]
+    assert first == names[:2]
+    assert script.rest(early_cursor) == names[1:]
+    script.page(limit=50)
+    assert script.item(names[2])["state"] == "overdue"
+    assert script.rest(cursor) == names[2:]
+
+
 def test_an_item_whose_grace_ends_between_two_pages_comes_once(script: Script) -> None:
     names = [script.add(overdue_after_seconds=3_600) for _ in range(3)]
     now = script.core.clock.now()
