@@ -11,6 +11,8 @@ BIN := $(VENV)/bin
 PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$name && break; done)
 STATE := .remindi
+HOST ?= 127.0.0.1
+PORT ?= 8000
 UV_VERSION := 0.13.*
 LOCK_TOOL := $(VENV)/lock-tool
 
@@ -24,27 +26,34 @@ help: ## list the targets
 .PHONY: install
 install: $(VENV)/.installed ## build .venv from the locked requirements (instant when nothing changed)
 
+# A venv holds the path of its folder: where the clone was moved or copied, it is built anew.
+MOVED := $(shell test "$$(cat $(VENV)/.installed 2>/dev/null)" = "$(CURDIR)" || echo moved)
+moved: ;
+
 # The stamp is older than the lock whenever the lock changed: pip then brings the venv up to date in place.
-$(VENV)/.installed: requirements-dev.txt pyproject.toml
+$(VENV)/.installed: requirements-dev.txt pyproject.toml $(MOVED)
 	@$(or $(PYTHON),false) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 		echo "Remindi needs Python 3.11 or newer; $(or $(PYTHON),none) was found on the PATH." >&2; \
 		echo "Install it, or name it: make install PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@test -z "$(MOVED)" || rm -rf $(VENV)
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { \
 		echo "'$(PYTHON) -m venv' failed. On Debian and Ubuntu the package python3-venv is needed." >&2; \
 		rm -rf $(VENV); exit 1; }
+	@echo "Installing into $(VENV); the first time this takes a minute."
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
-	@touch $@
+	@echo '$(CURDIR)' >$@
 
 .PHONY: serve
-serve: install ## start a service on 127.0.0.1:8000 (makes .remindi/ the first time)
+serve: install ## start a service on HOST=127.0.0.1 PORT=8000 (makes .remindi/ the first time)
 	@test -f $(STATE)/remindi.env || $(BIN)/remindi init --dir $(STATE)
-	@exec $(BIN)/remindi serve --env-file $(STATE)/remindi.env
+	@echo "Starting: MCP at http://$(HOST):$(PORT)/mcp, its token is REMINDI_MCP_TOKEN in $(STATE)/remindi.env" >&2
+	@exec $(BIN)/remindi serve --host $(HOST) --port $(PORT) --env-file $(STATE)/remindi.env
 
 # ----------------------------------------------------------------- checking
 
 .PHONY: test
-test: install ## run the tests that take seconds
+test: install ## run the tests (a few minutes)
 	$(BIN)/python -m pytest
 
 .PHONY: check

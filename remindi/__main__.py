@@ -13,7 +13,7 @@ from remindi.cli.exits import OK
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command and return its exit code (``remindi.cli.exits``)."""
-    arguments = parse(argv)
+    arguments = parse(sys.argv[1:] if argv is None else argv)
     # Each command imports what it needs: `remindi version` does not load a server.
     match arguments:
         case ServeArguments():

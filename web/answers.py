@@ -47,7 +47,7 @@ async def send_answer(send: Send, answer: Answer, request_id: str) -> None:
     await send({"type": "http.response.body", "body": answer.body})
 
 
-NOT_FOUND: Final = refusal(404, "There is nothing at this path.")
+NOT_FOUND: Final = refusal(404, "There is nothing at this path; MCP is at /mcp, without a slash.")
 STARTING: Final = refusal(503, "The service is starting; try again.", RETRY_SOON)
 STOPPING: Final = refusal(503, "The service is stopping; try again.", RETRY_SOON)
 FAILED: Final = refusal(500, "Something went wrong; the log knows the request id.")

@@ -142,6 +142,7 @@ def _log_access(exchange: Exchange, started: float) -> None:
         # Null: the client left before there was an answer.
         "status": exchange.status or None,
         "duration_ms": round((time.perf_counter() - started) * 1_000, 3),
+        **exchange.told,
     }
     # PERF: a record made here skips the walk up the stack that looks for the caller.
     access.handle(access.makeRecord(access.name, logging.INFO, "", 0, "request", (), None, extra=about))

@@ -45,15 +45,23 @@ class AssetFault(Exception):
     """A file that cannot be served; the text is the rule it breaks, never its path or content."""
 
 
+ASSET_VARIABLES: Final = (
+    "REMINDI_WEBUI_CUSTOM_CSS_FILE",
+    "REMINDI_WEBUI_LOGO_FILE",
+    "REMINDI_WEBUI_FAVICON_FILE",
+)
+
+
 def load_assets(config: Config) -> Assets | tuple[Fault, ...]:
     """Read the configured files, or say what is wrong with each of them."""
     faults: list[Fault] = []
     read: list[Asset | None] = []
-    for variable, path, cap, types in (
-        ("REMINDI_WEBUI_CUSTOM_CSS_FILE", config.webui_custom_css_file, MAX_CSS_BYTES, None),
-        ("REMINDI_WEBUI_LOGO_FILE", config.webui_logo_file, MAX_LOGO_BYTES, _TYPES),
-        ("REMINDI_WEBUI_FAVICON_FILE", config.webui_favicon_file, MAX_FAVICON_BYTES, _ICON_TYPES),
-    ):
+    files: tuple[tuple[str | None, int, dict[str, str] | None], ...] = (
+        (config.webui_custom_css_file, MAX_CSS_BYTES, None),
+        (config.webui_logo_file, MAX_LOGO_BYTES, _TYPES),
+        (config.webui_favicon_file, MAX_FAVICON_BYTES, _ICON_TYPES),
+    )
+    for variable, (path, cap, types) in zip(ASSET_VARIABLES, files, strict=True):
         try:
             read.append(None if path is None else _asset(Path(path), cap, types))
         except AssetFault as fault:

@@ -24,6 +24,7 @@ class Exchange:
         "request_id",
         "send",
         "status",
+        "told",
     )
 
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -47,6 +48,8 @@ class Exchange:
         self.request_id = ""
         self.status = 0
         """Of the answer; 0 until there is one."""
+        self.told: dict[str, str] = {}
+        """What the log line says besides: the tool that was called, the code of a refusal."""
 
     def one(self, name: bytes) -> bytes | None:
         """The value of a header that came exactly once."""

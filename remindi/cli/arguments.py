@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NoReturn
 
+from remindi import __version__
 from remindi.cli.exits import EXITS, USAGE
 from remindi.config import VARIABLES
 
@@ -60,7 +61,7 @@ def parse(argv: list[str] | None = None) -> Arguments:
     Raises:
         SystemExit: it is wrong (exit code 2), or help was asked for (0).
     """
-    given = _parser().parse_args(argv)
+    given = _parser().parse_args(["--help"] if argv == [] else argv)
     match given.command:
         case "serve":
             return ServeArguments(given.host, given.port, given.env_file)
@@ -80,6 +81,7 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
+    parser.add_argument("--version", action="version", version=f"remindi {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=_Parser)
     _add_serve(commands)
     _add_init(commands)

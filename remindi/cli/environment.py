@@ -6,11 +6,19 @@ The process environment wins over the file, as it does with Compose and systemd.
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Final
 
 from remindi import config
 from remindi.cli.envfile import read_env_file
-from remindi.config import Loaded, Rejected
-from web.assets import find_asset_faults
+from remindi.config import Fault, Loaded, Rejected
+from web.assets import ASSET_VARIABLES, find_asset_faults
+
+_STAND_IN: Final = {
+    "REMINDI_OWNER_ID": "stand-in",
+    "REMINDI_MCP_TOKEN": "stand-in-of-sixteen",
+    "REMINDI_WEBUI_ENABLE": "false",
+}
+"""Enough for the rest of a configuration to be read."""
 
 
 def merged(env_file: Path | None) -> Mapping[str, str]:
@@ -28,8 +36,22 @@ def load(env_file: Path | None) -> Loaded | Rejected:
     Raises:
         EnvFileError: the file cannot be used.
     """
-    loaded = config.load(merged(env_file))
+    environ = merged(env_file)
+    loaded = config.load(environ)
     if isinstance(loaded, Rejected):
-        return loaded
+        return Rejected((*loaded.faults, *_asset_faults_beside(environ)))
     faults = find_asset_faults(loaded.config)
     return Rejected(faults) if faults else loaded
+
+
+def _asset_faults_beside(environ: Mapping[str, str]) -> tuple[Fault, ...]:
+    """What is wrong with custom assets whose variables are sound, while others are not."""
+    named = {name: environ[name] for name in ASSET_VARIABLES if name in environ}
+    sound = {
+        name: path
+        for name, path in named.items()
+        if isinstance(config.load(_STAND_IN | {name: path}), Loaded)
+    }
+    loaded = config.load(_STAND_IN | sound)
+    assert isinstance(loaded, Loaded)
+    return find_asset_faults(loaded.config)

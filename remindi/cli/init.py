@@ -95,14 +95,14 @@ def _instructions(env_file: Path) -> str:
     return f"""\
 Made {env_file} with a random token and password (readable for you alone).
 
-Start the service:
+Start the service (`make serve` does so next):
   {program} serve --env-file {file}
 
 Connect an MCP client (Streamable HTTP):
   URL     {URL}
   header  Authorization: Bearer <token>; the token is REMINDI_MCP_TOKEN in {env_file}
 
-The commands below take the token from the file and show it nowhere.
+The commands below take the token from the file; nothing prints it.
 
 List the tools with the MCP Inspector (Node 22 or newer):
   {inspector} \\

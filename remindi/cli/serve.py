@@ -163,7 +163,12 @@ class _Service:
         except EnvFileError as error:
             raise Refused(exits.CONFIGURATION, str(error)) from None
         if isinstance(loaded, Rejected):
-            raise Refused(exits.CONFIGURATION, "\n".join(str(fault) for fault in loaded.faults))
+            lines = [str(fault) for fault in loaded.faults]
+            if self._arguments.env_file is None:
+                lines.append(
+                    "An env file with what is needed is made by `remindi init`; then --env-file FILE."
+                )
+            raise Refused(exits.CONFIGURATION, "\n".join(lines))
         self._config = loaded.config
         self.log_lines = logs.configure(loaded.config.log_filter)
         log.info("starting", extra={"version": __version__, "pid": os.getpid()})
@@ -172,6 +177,7 @@ class _Service:
     def _take_data_directory(self) -> None:
         directory, backups = self._database.parent, Path(self._settings.backup_dir)
         try:
+            self._refuse_a_stray_database()
             data_directory.prepare(directory, "REMINDI_DB_PATH")
             data_directory.secure_database(self._database)
             self._lock = data_directory.lock(directory)
@@ -182,6 +188,24 @@ class _Service:
             raise Refused(exits.DATA_DIRECTORY, str(error)) from None
         except DirectoryInUse as error:
             raise Refused(exits.RUNNING, str(error)) from None
+
+    def _refuse_a_stray_database(self) -> None:
+        """Make no new database while the one that `remindi init` placed lies beside the env file.
+
+        A folder that was moved or copied still names its former place; an empty database there would look
+        as if everything were lost.
+        """
+        if self._database.exists():
+            return
+        env_file = self._arguments.env_file
+        beside = None if env_file is None else env_file.absolute().parent / "data" / "remindi.db"
+        if beside is not None and beside.exists():
+            raise Refused(
+                exits.CONFIGURATION,
+                f"REMINDI_DB_PATH names a database that does not exist, while {beside} lies beside the env"
+                " file. If the folder was moved, correct the paths in the env file.",
+            )
+        log.info("a new database is made", extra={"database": str(self._database)})
 
     def _listen(self) -> None:
         config = self._settings

@@ -82,7 +82,7 @@ def test_the_readme_lists_every_exit_code_with_its_meaning() -> None:
 
 
 def test_the_readme_shows_every_bare_claim() -> None:
-    found = re.search(r"A summary that is only a claim is refused: (.*?)\.\n", README, re.DOTALL)
+    found = re.search(r"A summary is refused as a bare claim when it says only: (.*?)\.\n", README, re.DOTALL)
     assert found is not None
     assert {claim.strip() for claim in found[1].replace("\n", " ").split(",")} == BARE_CLAIMS
 

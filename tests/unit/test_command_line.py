@@ -41,7 +41,6 @@ def test_each_command_has_its_arguments(argv: list[str], expected: object) -> No
 @pytest.mark.parametrize(
     "argv",
     [
-        [],
         ["nonsense"],
         ["serve", "--port", "65536"],
         ["serve", "--port", "-1"],
@@ -215,3 +214,18 @@ def test_schema_compares_and_writes(
     (tmp_path / "tools" / "surplus.json").write_text("{}")
     assert main(["schema", "--check"]) == exits.FAILED
     assert "surplus.json" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("argv", [[], ["--help"]])
+def test_no_command_shows_the_help(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        parse(argv)
+    assert ended.value.code == exits.OK
+    assert "serve" in capsys.readouterr().out
+
+
+def test_the_version_is_also_an_option(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        parse(["--version"])
+    assert ended.value.code == exits.OK
+    assert capsys.readouterr().out.startswith("remindi ")

@@ -56,16 +56,21 @@ _MESSAGE_ID: Final = _failed(400, sdk.INVALID_REQUEST, "The id must be a string 
 class _Call:
     """A tool call that the SDK hands back to us, and its answer."""
 
-    __slots__ = ("_request_id", "_tools", "rendered")
+    __slots__ = ("_exchange", "_tools", "rendered")
 
-    def __init__(self, tools: Tools, request_id: str) -> None:
+    def __init__(self, tools: Tools, exchange: Exchange) -> None:
         self._tools = tools
-        self._request_id = request_id
+        self._exchange = exchange
         self.rendered: Rendered | None = None
 
     async def run(self, name: str, arguments: Json) -> bool | None:
-        self.rendered = await self._tools.call(name, arguments, self._request_id)
-        return None if self.rendered is None else self.rendered.is_error
+        rendered = self.rendered = await self._tools.call(name, arguments, self._exchange.request_id)
+        if rendered is None:
+            return None
+        self._exchange.told["tool"] = name
+        if rendered.refused is not None:
+            self._exchange.told["code"] = rendered.refused.value
+        return rendered.refused is not None
 
 
 class Rpc:
@@ -103,7 +108,7 @@ class Rpc:
 
     async def _serve(self, exchange: Exchange, message: Json, route: InboundModernRoute | str) -> Answer:
         message_id, method, params = message["id"], message["method"], message.get("params")
-        call = _Call(self._tools, exchange.request_id)
+        call = _Call(self._tools, exchange)
         try:
             if params is not None and not isinstance(params, dict):
                 raise ProtocolError(sdk.INVALID_PARAMS, "params must be an object")

@@ -47,10 +47,11 @@ DUE_CONDITIONS_AT_ONCE: Final = 200
 
 
 class Rendered(NamedTuple):
-    """The envelope of one tool call as JSON text, and whether it tells of a failure."""
+    """The envelope of one tool call as JSON text, and what it tells."""
 
     json: bytes
-    is_error: bool
+    refused: ErrorCode | None
+    """Null for a success."""
 
 
 class Tools:
@@ -96,8 +97,9 @@ class Tools:
             else:
                 log.warning("a tool call got no answer: %s", type(error).__name__, extra=about)
         if isinstance(outcome, Refusal):
-            return Rendered(views.to_json(views.failure(request_id, outcome, always_details=False)), True)
-        return Rendered(views.to_json(views.success(request_id, outcome)), False)
+            failure = views.failure(request_id, outcome, always_details=False)
+            return Rendered(views.to_json(failure), outcome.code)
+        return Rendered(views.to_json(views.success(request_id, outcome)), None)
 
     # -------------------------------------------------------------- mutations
 
