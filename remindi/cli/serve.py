@@ -165,9 +165,10 @@ class _Service:
         if isinstance(loaded, Rejected):
             lines = [str(fault) for fault in loaded.faults]
             if self._arguments.env_file is None:
-                lines.append(
-                    "An env file with what is needed is made by `remindi init`; then --env-file FILE."
-                )
+                lines = [
+                    f"{line}; see --env-file and `remindi init`" if " required " in line else line
+                    for line in lines
+                ]
             raise Refused(exits.CONFIGURATION, "\n".join(lines))
         self._config = loaded.config
         self.log_lines = logs.configure(loaded.config.log_filter)
@@ -195,8 +196,11 @@ class _Service:
         A folder that was moved or copied still names its former place; an empty database there would look
         as if everything were lost.
         """
-        if self._database.exists():
-            return
+        try:
+            if self._database.exists():
+                return
+        except OSError:
+            return  # The next step says what is wrong with the directory.
         env_file = self._arguments.env_file
         beside = None if env_file is None else env_file.absolute().parent / "data" / "remindi.db"
         if beside is not None and beside.exists():
