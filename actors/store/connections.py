@@ -125,6 +125,8 @@ def _secure(connection: apsw.Connection) -> None:
 
 def _tune(connection: apsw.Connection, *, cache_kib: int) -> None:
     connection.execute("PRAGMA foreign_keys = ON")
+    # NOTE: without it INSERT OR REPLACE deletes a row and fires no trigger that forbids it.
+    connection.execute("PRAGMA recursive_triggers = ON")
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA temp_store = MEMORY")
     connection.execute("PRAGMA mmap_size = 0")

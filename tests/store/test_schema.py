@@ -156,3 +156,25 @@ def test_a_reader_cannot_write(path: Path) -> None:
     with pytest.raises(apsw.ReadOnlyError):
         opened.execute("DELETE FROM lease")
     opened.close(True)
+
+
+REPLACEMENTS = {
+    "event": (
+        "INSERT OR REPLACE INTO event (key, id, type, actor_type, actor, occurred_at, details)"
+        " SELECT key, id, type, actor_type, actor, occurred_at, details FROM event LIMIT 1"
+    ),
+    "evidence": "INSERT OR REPLACE INTO evidence SELECT * FROM evidence LIMIT 1",
+}
+
+
+@pytest.mark.parametrize("table", REPLACEMENTS)
+def test_not_even_a_replacement_takes_a_row_of_history_away(script: Script, table: str) -> None:
+    name = script.add()
+    target = {"remindi_id": name, "expected_version": 1, "idempotency_key": script.key()}
+    script.core.data("remindi_complete", **target, evidence=EVIDENCE)
+    connection = open_writer(script.core.path)
+    try:
+        with pytest.raises(apsw.ConstraintError, match="never deleted"):
+            connection.execute(REPLACEMENTS[table])
+    finally:
+        connection.close(True)
