@@ -23,7 +23,7 @@ from remindi.logfilter import TRACE, LogFilter
 MAX_WAITING_BYTES: Final = 4_194_304
 """Lines that may wait for standard output."""
 MAX_WRITE_BYTES: Final = 65_536
-GATHER_SECONDS: Final = 0.05
+GATHER_SECONDS: Final = 0.01
 """How long a first line waits for others, so that a busy service does not switch threads for each line."""
 MAX_FRAMES: Final = 12
 _STDOUT: Final = 1

@@ -140,7 +140,7 @@ def test_unknown_variables_are_named_in_one_warning(make_service: MakeService) -
     with make_service(
         env={"REMINDI_MCP_TOKENS": "a secret of somebody", "REMINDI_LISTENER_ADDRESS": "x"}
     ) as service:
-        (warning,) = [line for line in service.log_lines() if line["level"] == "warn"]
+        (warning,) = eventually(lambda: [line for line in service.log_lines() if line["level"] == "warn"])
         assert "REMINDI_MCP_TOKENS (nearest known: REMINDI_MCP_TOKEN)" in warning["message"]
         assert "REMINDI_LISTENER_ADDRESS" in warning["message"]
         assert "a secret of somebody" not in service.output()
