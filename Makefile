@@ -46,7 +46,7 @@ $(VENV)/.installed: requirements-dev.txt pyproject.toml $(MOVED)
 
 .PHONY: serve
 serve: install ## start a service on HOST=127.0.0.1 PORT=8000 (makes .remindi/ the first time)
-	@test -f $(STATE)/remindi.env || $(BIN)/remindi init --dir $(STATE)
+	@test -f $(STATE)/remindi.env || $(BIN)/remindi init --dir $(STATE) --port $(PORT)
 	@echo "Starting: MCP at http://$(HOST):$(PORT)/mcp, its token is REMINDI_MCP_TOKEN in $(STATE)/remindi.env" >&2
 	@exec $(BIN)/remindi serve --host $(HOST) --port $(PORT) --env-file $(STATE)/remindi.env
 

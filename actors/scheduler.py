@@ -13,7 +13,7 @@ from actors.address import ActorError, Address
 from actors.aside import beside
 from actors.failures import in_words, unrefused
 from actors.messages.lease import FreeLease, LeaseWanted
-from actors.messages.probes import AdaptersChanged, ProbeAnswer, RunProbes
+from actors.messages.probes import AdaptersChanged, RunProbes
 from actors.messages.readers import DueCondition, GetControl, GetWaiting, ListDueConditions
 from actors.messages.scheduler import (
     LeaseGained,
@@ -27,8 +27,15 @@ from actors.messages.scheduler import (
     Ticked,
 )
 from actors.messages.workloads import SchedulerReported
-from actors.messages.writer import ApplyProbes, EvaluateRipe, LeaseLost, PurgeIdempotency, RipePosition
-from actors.probing import result_of
+from actors.messages.writer import (
+    ApplyProbes,
+    EvaluateRipe,
+    LeaseLost,
+    ProbeResult,
+    PurgeIdempotency,
+    RipePosition,
+)
+from actors.probing import result_of, unprobed
 from actors.system import Clock, Random
 from actors.timer import Alarm, Timer
 from remindi.events import Caller, LifecycleEvent
@@ -203,11 +210,13 @@ class Scheduler(Actor):
                     self._continue_pass()
             case ProbesAnswered(round=number, answers=answers):
                 if self._walk is not None and number == self._walk.round:
-                    self._apply(answers)
+                    self._apply(tuple(result_of(answer, self._chance) for answer in answers))
                     self._continue_walk(self._walk)
-            case ProbesFailed(round=number, reason=reason):
+            case ProbesFailed(round=number, reason=reason, targets=targets):
                 if self._walk is not None and number == self._walk.round:
                     self._walk = None
+                    # What nobody could look at still comes up for a look by hand in time (contract 4.2).
+                    self._apply(tuple(unprobed(target) for target in targets))
                     self._report(last_error=reason)
             case SettingsChanged(settings=settings):
                 self._follow(settings)
@@ -229,7 +238,8 @@ class Scheduler(Actor):
         """Take one step and ask oneself for the next, or sleep after the last."""
         assert self._pass is not None
         if next(self._pass, StopIteration) is None:
-            self._me.notify(PassContinued(generation=self._generation))
+            if not self._me.notify(PassContinued(generation=self._generation)):
+                self._pause("The scheduler is overloaded.")
             return
         self._pass = None
         self._failures = 0
@@ -326,15 +336,15 @@ class Scheduler(Actor):
             self._me,
             "probing",
             lambda: ProbesAnswered(round=number, answers=self._probes.call(question, timeout=timeout)),
-            lambda _: ProbesFailed(round=number, reason="The adapter pool did not answer."),
+            lambda _: ProbesFailed(round=number, reason="The adapter pool did not answer.", targets=targets),
         )
 
-    def _apply(self, answers: tuple[ProbeAnswer, ...]) -> None:
+    def _apply(self, results: tuple[ProbeResult, ...]) -> None:
         self._kept(
             self._writer.call(
                 ApplyProbes(
                     caller=self._caller,
-                    results=tuple(result_of(answer, self._chance) for answer in answers),
+                    results=results,
                     lifecycle_event=LifecycleEvent.CHECKPOINT,
                     as_of=self._clock.now(),
                     lease=self._caller.actor_id,

@@ -116,9 +116,13 @@ class Writer(Actor):
 
     def on_failure(self, *told: Any) -> None:
         """Give the open group up, so that nobody waits for it (pykka's hook)."""
-        self._give_up(StoreError("The writer broke; it is being restarted."))
-        self._store.abandon()
-        super().on_failure(*told)
+        try:
+            self._give_up(StoreError("The writer broke; it is being restarted."))
+        finally:
+            try:
+                self._store.abandon()
+            finally:
+                super().on_failure(*told)
 
     def receive(self, envelope: Envelope) -> None:
         """Take a message into the present group."""
@@ -179,8 +183,7 @@ class Writer(Actor):
         done, self._done = self._done, []
         for envelope, answer in group:
             envelope.answer(answer)
-        for moment, item, event in done:
-            self._log_event(moment, item, event)
+        self._log_events(done)
         if changed:
             for subscriber in self._subscribers:
                 subscriber.notify(SettingsChanged(settings=self._store.control.settings))
@@ -255,6 +258,14 @@ class Writer(Actor):
         for change in changes:
             for event in change.events:
                 self._done.append((moment, change.item, event))
+
+    def _log_events(self, done: list[tuple[Moment, Item, EventDraft]]) -> None:
+        """Tell what was done; the answers are out, so nothing here may hurt."""
+        try:
+            for moment, item, event in done:
+                self._log_event(moment, item, event)
+        except Exception:
+            log.exception("item events could not be logged")
 
     def _log_event(self, moment: Moment, item: Item, event: EventDraft) -> None:
         """One line per item event: what people and agents did at info, what the scheduler did at debug."""

@@ -4,6 +4,8 @@ import json
 from enum import IntEnum
 from typing import Any, Final, NamedTuple
 
+from remindi.instants import LATEST
+
 
 class MissedPolicy(IntEnum):
     """What happens to anchors that passed unattended."""
@@ -63,6 +65,8 @@ def advance(
         steps = passed + 1
     skipped = 0 if recurrence.missed_policy == MissedPolicy.COALESCE else steps - 1
     following = Advance(anchor + steps * every, occurrence_no + steps, skipped)
+    if following.anchor > LATEST:
+        return None
     if recurrence.max_occurrences is not None and following.occurrence_no > recurrence.max_occurrences:
         return None
     if recurrence.end_at is not None and following.anchor > recurrence.end_at:

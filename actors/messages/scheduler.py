@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from actors.messages import Notice, Request
 from actors.messages.probes import ProbeAnswer
+from actors.messages.readers import ProbeTarget
 from remindi.settings import Settings
 
 
@@ -31,10 +32,11 @@ class ProbesAnswered(Notice):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProbesFailed(Notice):
-    """The adapter pool gave no answer to one round."""
+    """The adapter pool gave no answer to one round of these targets."""
 
     round: int
     reason: str
+    targets: tuple[ProbeTarget, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -60,7 +60,8 @@ class ProbeResult:
 
     key: int
     version: int
-    probe: Probe
+    probe: Probe | None
+    """Null: it could not be probed; only its manual check is looked at."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

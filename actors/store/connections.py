@@ -92,7 +92,9 @@ def snapshot(connection: apsw.Connection) -> Iterator[None]:
     try:
         yield
     finally:
-        connection.execute("ROLLBACK")
+        # SQLite ends a transaction by itself when reading fails; the failure is what is to be told.
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
 
 
 def first_row(connection: apsw.Connection, sql: str, bindings: tuple[Any, ...] = ()) -> Any:

@@ -1,6 +1,7 @@
 """Evaluations: what checks, scheduler passes and probes make of items, inside the writer's transaction."""
 
 import logging
+from typing import Final
 
 import apsw
 
@@ -17,6 +18,9 @@ from remindi.requests import CheckQuery
 from remindi.triggers import TriggerType
 
 log = logging.getLogger("remindi.store")
+
+_FAULTS_OF_AN_ITEM: Final = (ValueError, TypeError, LookupError, AssertionError, apsw.ConstraintError)
+"""What one row can be wrong with; it is passed over, and the others go on."""
 
 
 class Evaluations:
@@ -78,7 +82,7 @@ class Evaluations:
                 if change is not None:
                     items.rewrite_evaluated(self._connection, change.item, moment.change)
                     changes.append(change)
-            except (ValueError, TypeError, LookupError, AssertionError, apsw.ConstraintError):
+            except _FAULTS_OF_AN_ITEM:
                 log.exception("an item could not be evaluated", extra={"item_key": item.key})
                 passed_over += 1
         self._append(moment, changes)
@@ -96,12 +100,15 @@ class Evaluations:
             probed = item.state == State.SCHEDULED and item.trigger_type == TriggerType.CONDITION
             if item.version != result.version or not probed:
                 continue
-            change = lifecycle.evaluate(
-                item, as_of=as_of, now=moment.now, lifecycle_event=lifecycle_event, probe=result.probe
-            )
-            if change is not None:
-                items.rewrite_evaluated(self._connection, change.item, moment.change)
-                changes.append(change)
+            try:
+                change = lifecycle.evaluate(
+                    item, as_of=as_of, now=moment.now, lifecycle_event=lifecycle_event, probe=result.probe
+                )
+                if change is not None:
+                    items.rewrite_evaluated(self._connection, change.item, moment.change)
+                    changes.append(change)
+            except _FAULTS_OF_AN_ITEM:
+                log.exception("a probe's result could not be applied", extra={"item_key": result.key})
         self._append(moment, changes)
         return changes
 

@@ -11,7 +11,7 @@ import apsw
 from actors.messages.control import Control, LeaseRow, SettingRow, WorkloadRow
 from actors.store import control, idempotency, items
 from actors.store.checks import change_number
-from actors.store.connections import open_reader, open_writer, translated
+from actors.store.connections import BUSY_TIMEOUT_MS, open_reader, open_writer, translated
 from actors.store.errors import Damaged
 from actors.store.evaluations import Evaluations
 from actors.store.migrations import migrate, quick_check
@@ -28,6 +28,8 @@ CHECKPOINT_PAGES: Final = 4_000
 """WAL pages from which on a checkpoint follows a group: 16 MB."""
 RESTART_PAGES: Final = 16_000
 """WAL pages from which on the checkpoint waits for readers, so that the log starts over: 64 MB."""
+CHECKPOINT_PATIENCE_MS: Final = 200
+"""How long it waits for them."""
 
 
 class WriteStore:
@@ -60,6 +62,7 @@ class WriteStore:
             raise
         self._identifiers = Identifiers(clock, chance, newest)
         self._wal_pages = 0
+        self._restart_at = RESTART_PAGES
         self._stale_control = False
         self._before = self._numbered = 0
         self._newest = self._committed + 1
@@ -101,14 +104,15 @@ class WriteStore:
             written = self._connection.total_changes() != self._before
             if written:
                 self._connection.execute("UPDATE change_counter SET value = ?", (self._newest,))
+            changed = control.read_control(self._connection) if self._stale_control else None
             self._connection.execute("COMMIT")
         if written:
             self._committed = self._newest
         self._names.committed()
-        if not self._stale_control:
-            return False
         self._stale_control = False
-        self.control = control.read_control(self._connection)
+        if changed is None:
+            return False
+        self.control = changed
         return True
 
     def rollback(self) -> None:
@@ -132,22 +136,33 @@ class WriteStore:
         if self._wal_pages < CHECKPOINT_PAGES:
             return
         # NOTE: PASSIVE never waits, but a log that readers always hold would grow without bound.
-        restart = self._wal_pages >= RESTART_PAGES
+        restart = self._wal_pages >= self._restart_at
         mode = apsw.SQLITE_CHECKPOINT_RESTART if restart else apsw.SQLITE_CHECKPOINT_PASSIVE
-        self._wal_pages = 0
+        pages, self._wal_pages = self._wal_pages, 0
         try:
-            self._connection.wal_checkpoint(mode=mode)
+            self._checkpoint(mode)
+            self._restart_at = RESTART_PAGES
         except apsw.Error as error:
+            # A long reader, such as a check of the whole file: wait for it again only much later.
+            self._restart_at = pages + RESTART_PAGES
             log.warning("checkpoint postponed", extra={"error": str(error)})
 
     def close(self) -> None:
         """Move the log into the database and close; no ``-wal`` file is left when nobody else reads."""
         self.rollback()
         try:
-            self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+            self._checkpoint(apsw.SQLITE_CHECKPOINT_TRUNCATE)
         except apsw.Error as error:
             log.warning("the last checkpoint failed", extra={"error": str(error)})
         self._connection.close(True)
+
+    def _checkpoint(self, mode: int) -> None:
+        """Checkpoint, waiting at most a moment for readers: nobody else gets anything done meanwhile."""
+        self._connection.set_busy_timeout(CHECKPOINT_PATIENCE_MS)
+        try:
+            self._connection.wal_checkpoint(mode=mode)
+        finally:
+            self._connection.set_busy_timeout(BUSY_TIMEOUT_MS)
 
     def abandon(self) -> None:
         """Close without a checkpoint, so that a successor can write."""
@@ -240,12 +255,13 @@ class WriteStore:
 
 def check_damage(path: Path) -> str | None:
     """Check a database on a connection of its own; what is wrong, or None. Reads the whole file."""
-    connection = open_reader(path)
     try:
-        with translated(path):
-            quick_check(connection, path)
+        connection = open_reader(path)
+        try:
+            with translated(path):
+                quick_check(connection, path)
+        finally:
+            connection.close(True)
     except Damaged as error:
         return str(error)
-    finally:
-        connection.close(True)
     return None

@@ -31,6 +31,8 @@ class InitArguments:
 
     directory: Path
     env_file: Path
+    port: int = DEFAULT_PORT
+    """Named in the instructions only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,7 @@ def parse(argv: list[str] | None = None) -> Arguments:
         case "serve":
             return ServeArguments(given.host, given.port, given.env_file)
         case "init":
-            return InitArguments(given.dir, given.env_file or given.dir / ENV_FILE_NAME)
+            return InitArguments(given.dir, given.env_file or given.dir / ENV_FILE_NAME, given.port)
         case "schema":
             return SchemaArguments(given.write)
         case _:
@@ -131,6 +133,12 @@ def _add_init(commands: "argparse._SubParsersAction[_Parser]") -> None:
     )
     init.add_argument(
         "--env-file", type=Path, metavar="FILE", help=f"the env file (default: DIR/{ENV_FILE_NAME})"
+    )
+    init.add_argument(
+        "--port",
+        type=_port,
+        default=DEFAULT_PORT,
+        help="port that the instructions name (default: %(default)s)",
     )
 
 

@@ -7,23 +7,23 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from remindi.cli.arguments import DEFAULT_HOST, DEFAULT_PORT, InitArguments
+from remindi.cli.arguments import DEFAULT_HOST, InitArguments
 from remindi.cli.envfile import write_value
 from remindi.cli.exits import DATA_DIRECTORY, OK, USAGE
 
 USERNAME: Final = "admin"
-URL: Final = f"http://{DEFAULT_HOST}:{DEFAULT_PORT}/mcp"
 
 
 def run(arguments: InitArguments) -> int:
     """Make what is missing and print how to connect; nothing that exists is overwritten."""
     try:
-        return _make(arguments.directory.absolute(), arguments.env_file)
+        return _make(arguments)
     except OSError as error:
         return _fail(f"{error.filename}: {error.strerror}.")
 
 
-def _make(directory: Path, env_file: Path) -> int:
+def _make(arguments: InitArguments) -> int:
+    directory, env_file = arguments.directory.absolute(), arguments.env_file
     database = directory / "data" / "remindi.db"
     if env_file.exists() or env_file.is_symlink():
         return _fail(f"{env_file} exists already; nothing was changed.")
@@ -40,7 +40,7 @@ def _make(directory: Path, env_file: Path) -> int:
     for folder in (directory, directory / "data", directory / "backups", env_file.parent):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     _write_new(env_file, text)
-    print(_instructions(env_file))
+    print(_instructions(env_file, f"http://{DEFAULT_HOST}:{arguments.port}/mcp"))
     return OK
 
 
@@ -82,12 +82,12 @@ def _env_text(database: Path, backups: Path) -> str:
     )
 
 
-def _instructions(env_file: Path) -> str:
+def _instructions(env_file: Path, url: str) -> str:
     file = shlex.quote(str(env_file))
     program = shlex.quote(sys.argv[0]) if Path(sys.argv[0]).name == "remindi" else "remindi"
     token = f"$(sed -n 's/^REMINDI_MCP_TOKEN=//p' {file})"
     inspector = (
-        f"npx -y @modelcontextprotocol/inspector@2 --cli {URL} --transport http \\\n"
+        f"npx -y @modelcontextprotocol/inspector@2 --cli {url} --transport http \\\n"
         f'    --header "Authorization: Bearer {token}"'
     )
     trigger = """'trigger={"type":"after_elapsed","after_seconds":1}'"""
@@ -99,7 +99,7 @@ Start the service (`make serve` does so next):
   {program} serve --env-file {file}
 
 Connect an MCP client (Streamable HTTP):
-  URL     {URL}
+  URL     {url}
   header  Authorization: Bearer <token>; the token is REMINDI_MCP_TOKEN in {env_file}
 
 The commands below take the token from the file; nothing prints it.
@@ -119,4 +119,4 @@ Add an item and check for it:
 List the tools with curl:
   sed -n 's/^REMINDI_MCP_TOKEN=/Authorization: Bearer /p' {file} |
     curl -sS -H @- -H 'Content-Type: application/json' -H 'Accept: application/json' \\
-    -d '{message}' {URL}"""
+    -d '{message}' {url}"""

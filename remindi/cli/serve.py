@@ -183,7 +183,6 @@ class _Service:
             data_directory.secure_database(self._database)
             self._lock = data_directory.lock(directory)
             data_directory.prepare(backups, "REMINDI_BACKUP_DIR")
-            data_directory.remove_leftovers(directory)
             data_directory.remove_leftovers(backups)
         except DirectoryUnusable as error:
             raise Refused(exits.DATA_DIRECTORY, str(error)) from None

@@ -449,6 +449,7 @@ def test_due_conditions_are_probed_round_by_round_and_applied_under_the_lease(wo
         assert message.lease == CALLER.actor_id
         assert message.lifecycle_event == LifecycleEvent.CHECKPOINT
     probe = applied[0].results[0].probe
+    assert probe is not None
     assert (probe.status, probe.next_evaluation_at) == (ConditionStatus.UNSATISFIED, 5_000 + 60_000)
 
 
@@ -507,9 +508,11 @@ def test_a_broken_pool_is_named_while_passes_go_on_and_forgotten_when_it_answers
             report.last_error == "The adapter pool did not answer." and report.actual == "running"
         ),
     )
+    # What nobody looked at still comes up for a look by hand when its time is reached.
+    assert [result.probe for result in world.writer.seen(ApplyProbes)[0].results] == [None]
     world.probes.script[RunProbes] = answers_of
     world.tick()
-    world.writer.expect(ApplyProbes)
+    world.writer.expect(ApplyProbes, 2)
     world.workloads.expect(
         SchedulerReported,
         2,

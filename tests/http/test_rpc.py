@@ -404,9 +404,15 @@ def test_params_are_an_object(stage: DoorStage, params: object, era: Era) -> Non
 
 
 @pytest.mark.parametrize("era", ERAS)
-@pytest.mark.parametrize("absent", [{}, {"arguments": None}])
-def test_missing_arguments_are_none_given(stage: DoorStage, absent: dict[str, Any], era: Era) -> None:
-    answered = stage.rpc("tools/call", {"name": "remindi_check", **absent}, era)
+@pytest.mark.parametrize("arguments", [None, [], "x", 1])
+def test_arguments_are_an_object(stage: DoorStage, arguments: object, era: Era) -> None:
+    answered = stage.rpc("tools/call", {"name": "remindi_check", "arguments": arguments}, era)
+    assert answered.json()["error"]["code"] == -32602
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_missing_arguments_are_none_given(stage: DoorStage, era: Era) -> None:
+    answered = stage.rpc("tools/call", {"name": "remindi_check"}, era)
     error = answered.json()["result"]["structuredContent"]["error"]
     assert error["code"] == "VALIDATION_ERROR"
     assert {entry["field"] for entry in error["details"]["errors"]} == {"/project_id", "/lifecycle_event"}

@@ -29,6 +29,7 @@ ROOT = Path(__file__).parents[2]
         (["init"], InitArguments(Path(".remindi"), Path(".remindi/remindi.env"))),
         (["init", "--dir", "d"], InitArguments(Path("d"), Path("d/remindi.env"))),
         (["init", "--dir", "d", "--env-file", "e"], InitArguments(Path("d"), Path("e"))),
+        (["init", "--port", "8011"], InitArguments(Path(".remindi"), Path(".remindi/remindi.env"), 8011)),
         (["schema", "--write"], SchemaArguments(write=True)),
         (["schema", "--check"], SchemaArguments(write=False)),
         (["version"], VersionArguments()),

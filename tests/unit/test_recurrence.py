@@ -116,9 +116,9 @@ def test_coalesce_and_skip_go_on_at_the_first_future_anchor(
 
 def test_the_cost_does_not_grow_with_what_was_missed() -> None:
     rule = Recurrence(60, CATCH_UP, None, None)
-    found = advance(rule, anchor=0, occurrence_no=1, now=10**15, max_catch_up=1)
+    found = advance(rule, anchor=0, occurrence_no=1, now=10**14, max_catch_up=1)
     assert found is not None
-    assert found.skipped_count == 10**15 // 60_000 - 1
+    assert found.skipped_count == 10**14 // 60_000 - 1
 
 
 @given(

@@ -112,6 +112,9 @@ class Rpc:
         try:
             if params is not None and not isinstance(params, dict):
                 raise ProtocolError(sdk.INVALID_PARAMS, "params must be an object")
+            if method == "tools/call" and params is not None and params.get("arguments", {}) is None:
+                # The SDK takes null as missing; contract 3.4 does not.
+                raise ProtocolError(sdk.INVALID_PARAMS, "arguments must be an object")
             result = await self._kernel.serve(message_id, method, params, route, call)
         except ProtocolError as error:
             status = 200 if isinstance(route, str) else sdk.ERROR_CODE_HTTP_STATUS.get(error.code, 200)

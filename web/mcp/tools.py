@@ -219,7 +219,7 @@ class Tools:
             answers = await self._door.probes.acall(
                 RunProbes(caller=caller, targets=tuple(targets)), timeout=PROBES_SECONDS
             )
-        except ActorError as error:
+        except Exception as error:
             log.warning(
                 "conditions were not probed",
                 extra={"request_id": caller.request_id, "error": type(error).__name__},
