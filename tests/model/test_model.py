@@ -16,7 +16,7 @@ QUICK = settings(
     suppress_health_check=list(HealthCheck),
     print_blob=True,
 )
-DEEP = settings(QUICK, max_examples=1_500, stateful_step_count=70)
+DEEP = settings(QUICK, max_examples=200, stateful_step_count=60)
 
 
 @pytest.fixture
