@@ -14,7 +14,7 @@ from actors.messages.control import LeaseRow
 from actors.messages.lease import FreeLease, LeaseWanted, RenewalDue
 from actors.messages.probes import AdaptersChanged
 from actors.messages.scheduler import LeaseGained, LeaseMissed, SettingsChanged
-from actors.messages.writer import AcquireLease, ReleaseLease, RenewLease
+from actors.messages.writer import AcquireLease, GetLease, ReleaseLease, RenewLease
 from actors.timer import Alarm, Timer
 from remindi.events import Caller
 from remindi.settings import LEASE_SECONDS, Settings
@@ -73,6 +73,7 @@ class LeaseKeeper(Actor):
         self._alarm: Alarm | None = None
         self._told_held = False
         self._unanswered = 0
+        self._acquire_unanswered = False
         self._failures = 0
         self.held: LeaseRow | None = held
         """The row as last seen; a successor reads it when this actor is dead."""
@@ -114,7 +115,7 @@ class LeaseKeeper(Actor):
                     log.warning("the lease was lost")
                     self._missed("The lease was lost.")
             if self.held is None:
-                self.held = self._ask(AcquireLease(caller=self._caller, holder=self._caller.actor_id))
+                self.held = self._acquired()
         except Exception as error:
             log.warning("the lease could not be secured", exc_info=True)
             self._try_again_later(in_words(error))
@@ -126,6 +127,21 @@ class LeaseKeeper(Actor):
         self._again_in(self._lease_seconds / RENEWALS_PER_LEASE)
         if tell or not self._told_held:
             self._told_held = self._scheduler.notify(LeaseGained())
+
+    def _acquired(self) -> LeaseRow | None:
+        """Acquire the lease, or take what an acquire without an answer has left in our name."""
+        try:
+            row = self._ask(AcquireLease(caller=self._caller, holder=self._caller.actor_id))
+        except OutcomeUnknown:
+            self._acquire_unanswered = True
+            raise
+        if row is None and self._acquire_unanswered:
+            row = self._ask(GetLease(caller=self._caller))
+            if row is not None and row.holder != self._caller.actor_id:
+                row = None
+        if row is not None:
+            self._acquire_unanswered = False
+        return row
 
     def _renewed(self, held: LeaseRow) -> LeaseRow | None:
         """Renew under the version held, or under one that a renewal without an answer may have left."""
@@ -143,7 +159,7 @@ class LeaseKeeper(Actor):
         self._unanswered = 0
         return None
 
-    def _ask(self, message: AcquireLease | RenewLease) -> LeaseRow | None:
+    def _ask(self, message: AcquireLease | GetLease | RenewLease) -> LeaseRow | None:
         return unrefused(self._writer.call(message, timeout=ASK_SECONDS))
 
     def _try_again_later(self, reason: str) -> None:

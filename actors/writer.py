@@ -23,6 +23,7 @@ from actors.messages.writer import (
     CompleteItem,
     EvaluatePage,
     EvaluateRipe,
+    GetLease,
     LeaseLost,
     PurgeIdempotency,
     ReleaseLease,
@@ -61,6 +62,7 @@ WriterMessage = (
     | ApplyProbes
     | PurgeIdempotency
     | AcquireLease
+    | GetLease
     | RenewLease
     | ReleaseLease
     | UpdateSetting
@@ -235,6 +237,8 @@ class Writer(Actor):
                 return self._store.purge_idempotency(moment, message.limit)
             case AcquireLease():
                 return self._store.acquire_lease(moment, message.holder)
+            case GetLease():
+                return self._store.lease()
             case RenewLease():
                 return self._store.renew_lease(moment, message.held)
             case ReleaseLease():

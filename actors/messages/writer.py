@@ -124,6 +124,11 @@ class AcquireLease(Request[LeaseRow | None]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GetLease(Request[LeaseRow | None]):
+    """The lease as it stands, whoever holds it; for who does not know what became of an acquire."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RenewLease(Request[LeaseRow | None]):
     """Renew the lease held at this version; null: it is lost."""
 

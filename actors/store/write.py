@@ -209,6 +209,10 @@ class WriteStore:
         """Take the lease (contract 8.3)."""
         return control.acquire_lease(self._connection, holder, moment.now, self._lease_ms())
 
+    def lease(self) -> LeaseRow | None:
+        """The lease as it stands."""
+        return control.read_lease(self._connection)
+
     def renew_lease(self, moment: Moment, held: LeaseRow) -> LeaseRow | None:
         """Renew the lease (contract 8.3)."""
         return control.renew_lease(self._connection, held, moment.now, self._lease_ms())

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from actors.address import Address
+from actors.address import Address, OutcomeUnknown
 from actors.lease import LeaseKeeper
 from actors.messages import Ping
 from actors.messages.control import LeaseRow
 from actors.messages.lease import FreeLease, LeaseWanted, RenewalDue
 from actors.messages.scheduler import LeaseGained, LeaseMissed, SettingsChanged
-from actors.messages.writer import AcquireLease, ReleaseLease, RenewLease
+from actors.messages.writer import AcquireLease, GetLease, ReleaseLease, RenewLease
 from remindi.errors import ErrorCode, Refusal
 from remindi.events import ActorType, Caller
 from remindi.settings import DEFAULTS, LEASE_SECONDS, Settings
@@ -35,6 +35,7 @@ class Row:
     def script(self) -> dict[type, Callable[[Any], Any]]:
         return {
             AcquireLease: self._guarded(self.acquire),
+            GetLease: lambda _: self.row,
             RenewLease: self._guarded(self.renew),
             ReleaseLease: self._guarded(self.release),
         }
@@ -134,6 +135,38 @@ def test_it_is_renewed_at_least_every_third_of_its_length_without_further_word(w
         assert world.row.row.version == version
     assert len(world.scheduler.seen(LeaseGained)) == 1
     assert world.scheduler.seen(LeaseMissed) == []
+
+
+def test_an_acquire_whose_answer_was_lost_is_taken_up_and_renewed(world: World) -> None:
+    real = world.writer.script[AcquireLease]
+
+    def lost(message: AcquireLease) -> LeaseRow | None:
+        real(message)
+        raise OutcomeUnknown
+
+    world.writer.script[AcquireLease] = lost
+    world.want()
+    assert world.scheduler.seen(LeaseGained) == []
+    world.writer.script[AcquireLease] = real
+    world.tick()
+    assert len(world.scheduler.seen(LeaseGained)) == 1
+    world.tick()
+    assert world.row.row is not None
+    assert (world.row.row.holder, world.row.row.version) == (CALLER.actor_id, 2)
+
+
+def test_another_holder_s_lease_is_not_taken_for_a_lost_answer(world: World) -> None:
+    def lost(_: AcquireLease) -> LeaseRow | None:
+        world.row.row = LeaseRow("somebody else", 0, world.row.clock.now() + 10**6, 7)
+        raise OutcomeUnknown
+
+    real = world.writer.script[AcquireLease]
+    world.writer.script[AcquireLease] = lost
+    world.want()
+    world.writer.script[AcquireLease] = real
+    world.tick()
+    assert world.scheduler.seen(LeaseGained) == []
+    assert world.keeper.held is None
 
 
 def test_another_length_counts_at_once(world: World) -> None:
