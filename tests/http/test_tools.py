@@ -171,7 +171,6 @@ BUSY, GONE, LATE = Overloaded(), Unavailable(), OutcomeUnknown()
         (GONE, "damaged", "DATABASE_BUSY", "DATABASE_BUSY"),
         (LATE, "ready", "INTERNAL_ERROR", "DATABASE_BUSY"),
         (DatabaseRefused(), "ready", "DATABASE_BUSY", "DATABASE_BUSY"),
-        (DatabaseRefused(), "ready", "DATABASE_BUSY", "DATABASE_BUSY"),
         (RuntimeError("the detail"), "ready", "INTERNAL_ERROR", "INTERNAL_ERROR"),
     ],
 )
@@ -194,7 +193,7 @@ def test_an_ask_without_an_answer_is_a_code_and_one_log_line(
         lines = [record for record in caplog.records if record.levelno >= logging.WARNING]
         (line,) = lines
         assert vars(line)["request_id"] == structured["request_id"]
-        assert (line.exc_info is not None) is not isinstance(error, ActorError | DatabaseRefused | Busy)
+        assert (line.exc_info is not None) is not isinstance(error, ActorError | DatabaseRefused)
 
 
 def test_an_actor_that_is_gone_in_maintenance_says_maintenance() -> None:
