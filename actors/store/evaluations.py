@@ -47,7 +47,6 @@ class Evaluations:
             if change is None:
                 settled.append(row)
             else:
-                items.rewrite_evaluated(self._connection, change.item, moment.change)
                 changes.append(change)
                 settled.append(_row_after(row, change.item))
         self._append(moment, changes)
@@ -59,13 +58,8 @@ class Evaluations:
     ) -> lifecycle.Change | None:
         if not row.ripe:
             return None
-        return lifecycle.evaluate(
-            items.item_by_key(self._connection, row.key),
-            as_of=as_of,
-            now=moment.now,
-            lifecycle_event=query.context.lifecycle_event,
-            context_fires=True,
-        )
+        item = items.item_by_key(self._connection, row.key)
+        return self._evaluate(moment, item, as_of, query.context.lifecycle_event, context_fires=True)
 
     def ripe(
         self, moment: Moment, as_of: int, after: RipePosition | None, limit: int
@@ -76,11 +70,8 @@ class Evaluations:
         passed_over = 0
         for item, _ in found:
             try:
-                change = lifecycle.evaluate(
-                    item, as_of=as_of, now=moment.now, lifecycle_event=LifecycleEvent.CHECKPOINT
-                )
+                change = self._evaluate(moment, item, as_of, LifecycleEvent.CHECKPOINT)
                 if change is not None:
-                    items.rewrite_evaluated(self._connection, change.item, moment.change)
                     changes.append(change)
             except _FAULTS_OF_AN_ITEM:
                 log.exception("an item could not be evaluated", extra={"item_key": item.key})
@@ -101,16 +92,36 @@ class Evaluations:
             if item.version != result.version or not probed:
                 continue
             try:
-                change = lifecycle.evaluate(
-                    item, as_of=as_of, now=moment.now, lifecycle_event=lifecycle_event, probe=result.probe
-                )
+                change = self._evaluate(moment, item, as_of, lifecycle_event, probe=result.probe)
                 if change is not None:
-                    items.rewrite_evaluated(self._connection, change.item, moment.change)
                     changes.append(change)
             except _FAULTS_OF_AN_ITEM:
                 log.exception("a probe's result could not be applied", extra={"item_key": result.key})
         self._append(moment, changes)
         return changes
+
+    def _evaluate(
+        self,
+        moment: Moment,
+        item: Item,
+        as_of: int,
+        lifecycle_event: LifecycleEvent,
+        *,
+        context_fires: bool = False,
+        probe: lifecycle.Probe | None = None,
+    ) -> lifecycle.Change | None:
+        """Evaluate one item and store what it becomes; its events follow with those of the others."""
+        change = lifecycle.evaluate(
+            item,
+            as_of=as_of,
+            now=moment.now,
+            lifecycle_event=lifecycle_event,
+            context_fires=context_fires,
+            probe=probe,
+        )
+        if change is not None:
+            items.rewrite_evaluated(self._connection, change.item, moment.change)
+        return change
 
     def _append(self, moment: Moment, changes: list[lifecycle.Change]) -> None:
         items.append_events(

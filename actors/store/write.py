@@ -20,7 +20,7 @@ from actors.store.names import Names
 from actors.system import Clock, Identifiers, Random
 from remindi.errors import Refusal
 from remindi.events import Caller
-from remindi.settings import IDEMPOTENCY_RETENTION_DAYS, LEASE_SECONDS, Settings
+from remindi.settings import BY_KEY, IDEMPOTENCY_RETENTION_DAYS, LEASE_SECONDS, Settings
 
 log = logging.getLogger("remindi.store")
 
@@ -141,7 +141,8 @@ class WriteStore:
         pages, self._wal_pages = self._wal_pages, 0
         try:
             self._checkpoint(mode)
-            self._restart_at = RESTART_PAGES
+            if restart or pages < RESTART_PAGES:
+                self._restart_at = RESTART_PAGES
         except apsw.Error as error:
             # A long reader, such as a check of the whole file: wait for it again only much later.
             self._restart_at = pages + RESTART_PAGES
@@ -184,8 +185,7 @@ class WriteStore:
             caller=moment.caller,
             now=moment.now,
         )
-        known = key if any(row.key == key for row in control.setting_rows(self._connection)) else "unknown"
-        details = {"setting_key": known}
+        details = {"setting_key": key if key in BY_KEY else "unknown"}
         if isinstance(answer, Refusal):
             self._audit(
                 moment, "runtime_setting_updated", "rejected", details | {"failure_code": answer.code.value}

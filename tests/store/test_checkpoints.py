@@ -36,3 +36,25 @@ def test_a_long_reader_puts_the_restart_of_the_log_off_and_does_not_hold_the_clo
     reader.close(True)
     again = WriteStore(path, OWNER, ManualClock(), system_random())
     again.close()
+
+
+def test_a_restart_that_was_put_off_stays_so_until_the_log_has_grown_again_or_is_small(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(write, "CHECKPOINT_PAGES", 1)
+    monkeypatch.setattr(write, "RESTART_PAGES", 4)
+    monkeypatch.setattr(write, "CHECKPOINT_PATIENCE_MS", 1)
+    store = WriteStore(path, OWNER, ManualClock(), system_random())
+    reader = open_reader(path)
+    try:
+        reader.execute("BEGIN")
+        list(reader.execute("SELECT * FROM setting"))
+        put_off = []
+        for pages in (5, 6, 2):
+            store._wal_pages = pages
+            store.checkpoint()
+            put_off.append(store._restart_at)
+        assert put_off == [9, 9, 4]
+    finally:
+        reader.close(True)
+        store.close()
