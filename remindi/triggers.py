@@ -22,7 +22,6 @@ class TriggerType(IntEnum):
 
 TRIGGER_WORDS: Final = tuple(member.name.lower() for member in TriggerType)
 TIME_TRIGGERS: Final = (TriggerType.AT_TIME, TriggerType.AFTER_ELAPSED, TriggerType.INTERVAL)
-CONTEXT_TRIGGERS: Final = (TriggerType.NEXT_SESSION, TriggerType.NEXT_CONTINUATION, TriggerType.GOAL_ACTIVE)
 DEFAULT_POLL_INTERVAL_SECONDS: Final = 30
 
 

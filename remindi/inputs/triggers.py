@@ -126,16 +126,6 @@ class Condition(Arguments):
 
 
 AnyTrigger = AtTime | AfterElapsed | Interval | NextSession | NextContinuation | GoalActive | Condition
-TRIGGER_MODELS: Final[tuple[type[Arguments], ...]] = (
-    AtTime,
-    AfterElapsed,
-    Interval,
-    NextSession,
-    NextContinuation,
-    GoalActive,
-    Condition,
-)
-"""The exact union, in the order of ``TriggerType``."""
 Trigger = Annotated[AnyTrigger, Field(discriminator="type")]
 
 

@@ -132,9 +132,7 @@ def _spliced(message_id: str | int, result: Json, rendered: bytes) -> bytes:
 
     PERF: the envelope is written once and never read again, however large it is.
     """
-    rest = to_json(
-        {key: value for key, value in result.items() if key not in ("content", "structuredContent")}
-    )
+    rest = to_json({key: value for key, value in result.items() if key not in _PLACEHOLDERS})
     return b"".join(
         (
             b'{"jsonrpc":"2.0","id":',
