@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 from actors.messages import Notice, Request
 from actors.messages.readers import ProbeTarget
-from remindi.adapters import AdapterRegistry
+from remindi.adapters import AdapterRegistry, Configuration
+from remindi.errors import Refusal
 from remindi.items import ConditionStatus
 
 
@@ -16,6 +17,8 @@ class ProbeAnswer(NamedTuple):
     status: ConditionStatus
     summary: str
     observed_at: int
+    adapter_version: str
+    latency_ms: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +29,43 @@ class RunProbes(Request[tuple[ProbeAnswer, ...]]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NotProbed:
+    """The target did not get its turn in time; nobody looked at it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunProbe(Request[ProbeAnswer | NotProbed]):
+    """Look at one condition, within ``adapters.timeout_seconds`` of its turn."""
+
+    target: ProbeTarget
+    start_within: float | None = None
+    """Seconds that it may wait for its turn; null: as long as it takes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckConfiguration(Request[Refusal | None]):
+    """Hold a configuration against the outside: whether roots and paths of ``file_exists`` are there."""
+
+    configuration: Configuration
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AdaptersChanged(Notice):
     """The adapter configuration is this now."""
 
     registry: AdapterRegistry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LookEnded(Notice):
+    """A look at the outside, by number, is over."""
+
+    number: int
+    outcome: object
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LookOverdue(Notice):
+    """The time of a look is over, whether or not its thread has ended."""
+
+    number: int

@@ -13,7 +13,7 @@ from actors.messages.probes import AdaptersChanged, ProbeAnswer, RunProbes
 from actors.messages.readers import ProbeTarget
 from actors.messages.scheduler import SettingsChanged
 from actors.system import Clock
-from remindi.adapters import AdapterRegistry
+from remindi.adapters import ADAPTER_VERSION, AdapterRegistry
 from remindi.items import ConditionStatus
 from remindi.settings import Settings
 
@@ -73,4 +73,4 @@ class Pool(Actor):
             summary = DISABLED
         else:
             summary = NO_PROBE
-        return ProbeAnswer(target, ConditionStatus.UNKNOWN, summary, self._clock.now())
+        return ProbeAnswer(target, ConditionStatus.UNKNOWN, summary, self._clock.now(), ADAPTER_VERSION, 0)
