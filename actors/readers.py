@@ -11,6 +11,7 @@ from actors.messages.readers import (
     GetControl,
     GetItem,
     GetWaiting,
+    ListAdapters,
     ListDueConditions,
     ListEvents,
     ListItems,
@@ -27,6 +28,7 @@ ReaderMessage = (
     | GetWaiting
     | GetControl
     | ListSettings
+    | ListAdapters
 )
 
 
@@ -83,5 +85,7 @@ class Reader(Actor):
                 return self._store.control()
             case ListSettings():
                 return self._store.setting_rows()
+            case ListAdapters():
+                return self._store.adapter_rows()
             case _:
                 assert_never(message)

@@ -26,10 +26,12 @@ from actors.messages.writer import (
     GetLease,
     LeaseLost,
     PurgeIdempotency,
+    RecordAudit,
     ReleaseLease,
     RenewLease,
     SetDesired,
     SnoozeItem,
+    UpdateAdapter,
     UpdateItem,
     UpdateSetting,
 )
@@ -66,6 +68,8 @@ WriterMessage = (
     | RenewLease
     | ReleaseLease
     | UpdateSetting
+    | UpdateAdapter
+    | RecordAudit
     | SetDesired
 )
 
@@ -247,6 +251,12 @@ class Writer(Actor):
                 return self._store.update_setting(
                     moment, message.key, message.value, message.expected_version
                 )
+            case UpdateAdapter():
+                return self._store.update_adapter(
+                    moment, message.name, message.enabled, message.configuration, message.expected_version
+                )
+            case RecordAudit():
+                return self._store.record_audit(moment, message.event_type, message.outcome, message.details)
             case SetDesired():
                 return self._store.set_desired(moment, message.components, message.desired, message.action)
             case _:

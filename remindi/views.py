@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from pydantic_core import to_json as _to_json
 
+from remindi.adapters import AdapterRow
 from remindi.answers import CheckItem, CheckPage, HistoryPage, ListPage, Mutated
 from remindi.errors import Refusal
 from remindi.events import ACTOR_WORDS, EVENT_WORDS, Event
@@ -272,4 +273,19 @@ def evidence_view(record: EvidenceRecord) -> Json:
         "recorded_at": stamp(record.recorded_at),
         "recorded_by": record.recorded_by,
         "metadata": None if evidence.metadata_json is None else json.loads(evidence.metadata_json),
+    }
+
+
+# ------------------------------------------------------------ administration
+
+
+def adapter_data(row: AdapterRow) -> Json:
+    """One adapter with its whole configuration (contract 7.3, 11.9)."""
+    return {
+        "adapter_name": row.name,
+        "enabled": row.enabled,
+        "configuration": row.configuration.model_dump(mode="json"),
+        "version": row.version,
+        "updated_at": stamp(row.updated_at),
+        "updated_by": row.updated_by,
     }

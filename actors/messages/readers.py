@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from actors.messages import Request
 from actors.messages.control import Control, SettingRow
+from remindi.adapters import AdapterRow
 from remindi.answers import CheckPage, HistoryPage, ListPage
 from remindi.errors import Refusal
 from remindi.items import ItemRecord
@@ -102,3 +103,8 @@ class GetControl(Request[Control]):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListSettings(Request[tuple[SettingRow, ...]]):
     """The setting rows, by key."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListAdapters(Request[tuple[AdapterRow, ...]]):
+    """The adapter rows, by name."""

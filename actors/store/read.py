@@ -4,9 +4,10 @@ from pathlib import Path
 
 from actors.messages.control import Control, SettingRow
 from actors.messages.readers import ConditionsDue, DueCondition, ProbeTarget, Unsettled, Waiting
-from actors.store import checks, control, history, items, lists, ripe
+from actors.store import adapters, checks, control, history, items, lists, ripe
 from actors.store.connections import open_reader, snapshot, translated
 from actors.store.names import Names
+from remindi.adapters import AdapterRow
 from remindi.answers import CheckPage, HistoryPage, ListPage
 from remindi.errors import NOT_FOUND, Refusal
 from remindi.items import ItemRecord
@@ -84,3 +85,8 @@ class ReadStore:
         """The setting rows."""
         with translated(), snapshot(self._connection):
             return control.setting_rows(self._connection)
+
+    def adapter_rows(self) -> tuple[AdapterRow, ...]:
+        """The adapter rows."""
+        with translated(), snapshot(self._connection):
+            return adapters.adapter_rows(self._connection)

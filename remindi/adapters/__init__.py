@@ -29,7 +29,7 @@ from remindi.adapters.parameters import (
     WindowParameters,
     read_parameters,
 )
-from remindi.adapters.registry import Adapter, AdapterRegistry
+from remindi.adapters.registry import Adapter, AdapterRegistry, AdapterRow
 
 ADAPTER_VERSION: Final = "1"
 """``adapter_version`` of every probe result; rises when an adapter judges otherwise than before."""
@@ -45,6 +45,7 @@ __all__ = [
     "UNKNOWN_ALIAS_WARNING",
     "Adapter",
     "AdapterRegistry",
+    "AdapterRow",
     "Configuration",
     "FileExistsConfiguration",
     "FileParameters",
