@@ -23,6 +23,7 @@ from actors.lease import LeaseKeeper
 from actors.messages.control import Control
 from actors.messages.readers import GetControl
 from actors.messages.workloads import ActorDied, ActorRestarted, ResumeWorkloads, WorkloadsHeld
+from actors.probes.looking import Outside
 from actors.probes.pool import Pool
 from actors.readers import Reader
 from actors.scheduler import Scheduler
@@ -304,7 +305,13 @@ class _Service:
     def _make_pool(self, on_death: OnDeath, _former: Actor | None) -> Actor:
         control = self._control()
         return Pool(
-            "probes", on_death, clock=self._clock, registry=control.adapters, settings=control.settings
+            "probes",
+            on_death,
+            me=self._probes,
+            timer=self._timer,
+            outside=Outside(clock=self._clock),
+            registry=control.adapters,
+            settings=control.settings,
         )
 
     def _make_lease_keeper(self, on_death: OnDeath, former: Actor | None) -> Actor:
