@@ -187,13 +187,14 @@ class Writer(Actor):
             return
         group, self._group = self._group, []
         done, self._done = self._done, []
-        for envelope, answer in group:
-            envelope.answer(answer)
-        self._log_events(done)
         if changed:
+            # Before the answers: whoever then asks a subscriber meets one that knows.
             for subscriber in self._subscribers:
                 subscriber.notify(SettingsChanged(settings=self._store.control.settings))
                 subscriber.notify(AdaptersChanged(registry=self._store.control.adapters))
+        for envelope, answer in group:
+            envelope.answer(answer)
+        self._log_events(done)
 
     def _give_up(self, error: Exception) -> None:
         """Undo the open group and fail whoever waits for it: nothing of it was stored."""

@@ -17,7 +17,14 @@ from remindi.events import ACTOR_WORDS, EVENT_WORDS, Event
 from remindi.evidence import EVIDENCE_WORDS, EvidenceRecord
 from remindi.identifiers import uuid_text
 from remindi.instants import stamp, stamp_or_none
-from remindi.items import PRIORITY_WORDS, READINESS_WORDS, STATE_WORDS, STATUS_WORDS, ItemRecord
+from remindi.items import (
+    PRIORITY_WORDS,
+    READINESS_WORDS,
+    STATE_WORDS,
+    STATUS_WORDS,
+    ConditionStatus,
+    ItemRecord,
+)
 from remindi.legacy_times import with_stamps
 from remindi.links import LINK_WORDS, Link
 from remindi.recurrence import POLICY_WORDS, Recurrence
@@ -288,4 +295,17 @@ def adapter_data(row: AdapterRow) -> Json:
         "version": row.version,
         "updated_at": stamp(row.updated_at),
         "updated_by": row.updated_by,
+    }
+
+
+def probe_data(
+    status: ConditionStatus, latency_ms: int, summary: str, observed_at: int, adapter_version: str
+) -> Json:
+    """What one probe said (contract 7.4)."""
+    return {
+        "status": STATUS_WORDS[status],
+        "latency_ms": latency_ms,
+        "summary": summary,
+        "observed_at": stamp(observed_at),
+        "adapter_version": adapter_version,
     }

@@ -27,6 +27,7 @@ from remindi.adapters.parameters import (
     Parameters,
     TcpParameters,
     WindowParameters,
+    parameters_of_alias,
     read_parameters,
 )
 from remindi.adapters.registry import Adapter, AdapterRegistry, AdapterRow
@@ -59,6 +60,7 @@ __all__ = [
     "TcpReachableConfiguration",
     "WindowParameters",
     "admit",
+    "parameters_of_alias",
     "read_configuration",
     "read_parameters",
 ]
