@@ -19,6 +19,7 @@ from actors.messages.sessions import (
     Session,
     SignIn,
     SignOut,
+    SpendPreSession,
     Throttled,
 )
 from actors.system import Clock
@@ -29,7 +30,7 @@ from remindi.instants import MS_PER_SECOND
 from remindi.throttle import Throttle
 
 T = TypeVar("T")
-Message = IssuePreSession | SignIn | GetSession | Reauthenticate | SignOut
+Message = IssuePreSession | SpendPreSession | SignIn | GetSession | Reauthenticate | SignOut
 
 TOKEN_BYTES: Final = 32
 PRE_SESSION_MS: Final = 300 * MS_PER_SECOND
@@ -39,7 +40,6 @@ MAX_ALIVE: Final = 1_024
 """Of pre-session tokens, and of sessions."""
 
 _UNAUTHENTICATED: Final = Refusal(ErrorCode.UNAUTHENTICATED)
-_CSRF_REJECTED: Final = Refusal(ErrorCode.CSRF_REJECTED)
 _WRONG_PASSWORD: Final = Refusal(ErrorCode.REAUTHENTICATION_REQUIRED)
 
 
@@ -141,6 +141,8 @@ class SessionStore(Actor):
                 token = self._new_token()
                 self._pre_sessions.add(token, None, now)
                 return token
+            case SpendPreSession(token=token):
+                return self._pre_sessions.take(token, now)
             case SignIn():
                 return self._sign_in(message, now)
             case Reauthenticate():
@@ -159,8 +161,6 @@ class SessionStore(Actor):
     def _sign_in(self, message: SignIn, now: int) -> Admitted | Refusal | Throttled:
         if not self._authentication:
             return _UNAUTHENTICATED
-        if not self._pre_sessions.take(message.csrf_token, now):
-            return _CSRF_REJECTED
         if (wait := self._throttle.retry_after(message.client, now)) is not None:
             return Throttled(retry_after=wait)
         # Both are compared whatever the first one says, so that time does not tell which was wrong.

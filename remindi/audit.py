@@ -5,8 +5,14 @@ from typing import Final
 from remindi.adapters import ADAPTER_NAMES
 from remindi.settings import BY_KEY
 
+LOGIN_SUCCEEDED: Final = "login_succeeded"
+LOGIN_FAILED: Final = "login_failed"
+LOGOUT: Final = "logout"
 RUNTIME_SETTING_UPDATED: Final = "runtime_setting_updated"
 ADAPTER_CONFIG_UPDATED: Final = "adapter_config_updated"
+WORKLOAD_STARTED: Final = "workload_started"
+WORKLOAD_STOPPED: Final = "workload_stopped"
+WORKLOAD_RESTARTED: Final = "workload_restarted"
 
 SUCCEEDED: Final = "succeeded"
 REJECTED: Final = "rejected"

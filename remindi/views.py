@@ -28,6 +28,7 @@ from remindi.items import (
 from remindi.legacy_times import with_stamps
 from remindi.links import LINK_WORDS, Link
 from remindi.recurrence import POLICY_WORDS, Recurrence
+from remindi.settings import BY_KEY
 from remindi.triggers import (
     TRIGGER_WORDS,
     AfterElapsed,
@@ -284,6 +285,79 @@ def evidence_view(record: EvidenceRecord) -> Json:
 
 
 # ------------------------------------------------------------ administration
+
+
+def session_data(
+    actor_id: str, csrf_token: str, expires_at: int | None, *, authentication_required: bool
+) -> Json:
+    """The session object of a live session (contract 11.5)."""
+    return {
+        "authenticated": True,
+        "authentication_required": authentication_required,
+        "actor_id": actor_id,
+        "csrf_token": csrf_token,
+        "expires_at": stamp_or_none(expires_at),
+        "reauthentication_required": False,
+    }
+
+
+def no_session_data(csrf_token: str) -> Json:
+    """The session object of whoever is not signed in, with the token for signing in."""
+    return {
+        "authenticated": False,
+        "authentication_required": True,
+        "actor_id": None,
+        "csrf_token": csrf_token,
+        "expires_at": None,
+        "reauthentication_required": False,
+    }
+
+
+def bootstrap_data(name: str, effective_value: str | None, *, configured: bool, redacted: bool) -> Json:
+    """One variable of the environment (contract 11.9)."""
+    return {
+        "name": name,
+        "effective_value": effective_value,
+        "configured": configured,
+        "redacted": redacted,
+        "mutable": False,
+    }
+
+
+def setting_data(key: str, value: int, version: int, updated_at: int, updated_by: str) -> Json:
+    """One setting with its bounds; the nearest bound is shown for a value outside (contract 11.9, 12)."""
+    row = BY_KEY[key]
+    return {
+        "key": key,
+        "value": min(max(value, row.minimum), row.maximum),
+        "minimum": row.minimum,
+        "maximum": row.maximum,
+        "version": version,
+        "restart_required": False,
+        "updated_at": stamp(updated_at),
+        "updated_by": updated_by,
+    }
+
+
+def workload_data(
+    component: str,
+    desired: str,
+    actual: str,
+    last_error: str | None,
+    last_pass_at: int | None,
+    lag_seconds: int | None,
+    backlog: int | None,
+) -> Json:
+    """One workload (contract 13.1)."""
+    return {
+        "component": component,
+        "desired": desired,
+        "actual": actual,
+        "last_error": last_error,
+        "last_pass_at": stamp_or_none(last_pass_at),
+        "lag_seconds": lag_seconds,
+        "backlog": backlog,
+    }
 
 
 def adapter_data(row: AdapterRow) -> Json:

@@ -41,20 +41,25 @@ class Throttled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IssuePreSession(Request[str]):
-    """Make a pre-session token: what a sign-in must bring as its CSRF token, once, within 5 minutes."""
+    """Make a pre-session token: what a sign-in must spend, within 5 minutes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpendPreSession(Request[bool]):
+    """End a pre-session token; whether it was alive. A sign-in spends one, whatever becomes of it."""
+
+    token: str = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignIn(Request[Admitted | Refusal | Throttled]):
-    """Begin a session.
+    """Begin a session, for one who has spent a pre-session token.
 
-    CSRF_REJECTED when the pre-session token is unknown, expired or spent; it is spent by this, whatever the
-    outcome. UNAUTHENTICATED for a wrong name and a wrong password alike, and with authentication off.
+    UNAUTHENTICATED for a wrong name and a wrong password alike, and with authentication off.
     """
 
     client: str
     """The client address, for the throttle."""
-    csrf_token: str = field(repr=False)
     username: str = field(repr=False)
     password: str = field(repr=False)
 
