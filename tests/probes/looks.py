@@ -38,7 +38,7 @@ class Changing:
     def __init__(self, *answers: Sequence[str]) -> None:
         self._answers = iter(answers)
 
-    def __call__(self, host: str) -> tuple[Address, ...]:
+    def __call__(self, _host: str, /) -> tuple[Address, ...]:
         return tuple(ip_address(address) for address in next(self._answers))
 
 
