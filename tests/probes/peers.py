@@ -70,7 +70,8 @@ class Peer:
         self._context = context
         self._connections = 0
         self._received = 0
-        self._told = threading.Condition()
+        self._mine: object = None
+        self._reached = threading.Event()
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self._listener = socket.create_server((host, 0), family=family)
         self.host = host
@@ -84,19 +85,20 @@ class Peer:
         self._received += len(received)
 
     def seen(self) -> tuple[int, int]:
-        """Connections and bytes so far.
+        """Connections and bytes so far; for when whoever connected has closed again.
 
         A connection of our own comes last in the queue of the listener: once it is accepted, all before it
-        were, and once they are closed, their bytes have come.
+        were.
         """
-        with self._told:
-            before = self._connections
-        with socket.create_connection((self.host, self.port), PATIENCE), self._told:
-            mine = self._told.wait_for(lambda: self._connections > before, PATIENCE)
-            assert mine
-            connections = self._connections - 1
-            self._connections -= 1
-        return connections, self._received
+        with socket.socket(self._listener.family) as mine:
+            mine.bind((self.host, 0))
+            self._mine = mine.getsockname()
+            self._reached.clear()
+            mine.connect((self.host, self.port))
+            assert self._reached.wait(PATIENCE)
+        for thread in self._threads[1:]:
+            thread.join(PATIENCE)
+        return self._connections, self._received
 
     def close(self) -> None:
         """Stop listening, end all conversations and wait for their threads."""
@@ -115,12 +117,14 @@ class Peer:
     def _accept(self) -> None:
         while not self.closing.is_set():
             try:
-                connection, _ = self._listener.accept()
+                connection, address = self._listener.accept()
             except OSError:
                 return
-            with self._told:
-                self._connections += 1
-                self._told.notify_all()
+            if address == self._mine:
+                connection.close()
+                self._reached.set()
+                continue
+            self._connections += 1
             self._open.append(connection)
             thread = threading.Thread(target=self._converse, args=(connection,), daemon=True)
             self._threads.append(thread)
