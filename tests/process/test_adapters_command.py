@@ -333,12 +333,40 @@ def test_where_no_socket_can_be_made_the_service_warns_once_and_runs(make_servic
         assert service.call("remindi_add", new_item("without"))["ok"]
 
 
-def test_a_stop_lets_a_running_operation_end_and_waits_for_no_idle_one(make_service: MakeService) -> None:
+def test_a_stop_waits_for_no_connection_on_which_nothing_was_asked(make_service: MakeService) -> None:
     service = make_service()
     service.start()
     with dialled(service) as idle:
-        assert service.stop(signal.SIGTERM, within=10) == 0
+        said(service, b'{"operation":"list_adapters","arguments":{}}\n')
+        assert service.stop(signal.SIGTERM) == 0
         assert idle.recv(1) == b""
+    assert [line for line in service.log_lines() if line["level"] in ("warn", "error")] == []
+
+
+def test_a_stop_cuts_off_a_probe_that_hangs_and_the_command_says_so(make_service: MakeService) -> None:
+    service = make_service()
+    with socket.create_server(("127.0.0.1", 0)) as silent, ThreadPoolExecutor(1) as threads:
+        alias = {
+            "url": f"https://127.0.0.1:{silent.getsockname()[1]}/",
+            "expected_statuses": [200],
+            "max_response_bytes": 1,
+            "allow_redirects": False,
+            "allow_private": True,
+        }
+        given = {"enabled": True, "configuration": {"type": "http_health", "aliases": {"silent": alias}}}
+        service.start()
+        with closing(sqlite3.connect(service.database)) as database:
+            database.execute("UPDATE setting SET value = 60 WHERE key = 'adapters.timeout_seconds'")
+            database.commit()
+        assert adapters(service, "set", "http_health", "--file", "-", given=json.dumps(given)).code == 0
+        trying = threads.submit(adapters, service, "test", "http_health", "silent")
+        silent.settimeout(30)
+        connection, _ = silent.accept()
+        with connection:
+            assert service.stop(signal.SIGTERM, within=10) == 0
+            done = trying.result(30)
+    assert (done.code, done.out) == (1, "")
+    assert "ended before it answered" in done.err
 
 
 # ------------------------------------------------------------------ the protocol
