@@ -36,6 +36,10 @@ class Authority:
         certificate.configure_cert(context)
         return context
 
+    def write(self, to: Path, *names: str) -> None:
+        """A key and a good certificate for these names, for a server in a process of its own."""
+        self._trusted.issue_cert(*names).private_key_and_cert_chain_pem.write_to_path(str(to))
+
 
 @pytest.fixture(scope="session")
 def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
