@@ -5,18 +5,20 @@ cookie, no credentials. What libraries would decide (redirects, retries, trust, 
 """
 
 import http.client
+import io
 import logging
 from collections.abc import Callable
 from contextlib import closing
 from typing import Any, Final, NamedTuple
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
 
 from requests import PreparedRequest, Request, RequestException
 from requests.adapters import HTTPAdapter
 from urllib3 import BaseHTTPResponse, HTTPSConnectionPool
 from urllib3.connection import HTTPSConnection
-from urllib3.exceptions import HTTPError, LocationParseError
+from urllib3.exceptions import HTTPError
 from urllib3.util import Url, parse_url
+from urllib3.util.response import assert_header_parsing
 
 from actors.probes.connecting import Unreachable, checked_addresses, connect
 from actors.probes.looking import Deadline, Outcome, Outside
@@ -123,10 +125,12 @@ def _target(url: str, answer: Answer) -> str:
         raise Settled(REDIRECT_REFUSED)
     try:
         target = urljoin(url, location)
-        here, there = parse_url(url), parse_url(target)
-    except (LocationParseError, ValueError):
+        there = parse_url(target)
+        has_user = "@" in urlsplit(target).netloc
+    except ValueError:
+        # `LocationParseError` is one.
         raise Settled(REDIRECT_REFUSED) from None
-    if there.auth is not None or _origin(here) != _origin(there):
+    if has_user or _origin(there) != _origin(parse_url(url)):
         raise Settled(REDIRECT_REFUSED)
     return target
 
@@ -160,7 +164,8 @@ def _read_body(raw: BaseHTTPResponse, cap: int) -> None:
     if declared is not None and not raw.chunked and raw.status not in _BODILESS:
         if not (declared.isascii() and declared.isdigit()):
             raise Settled(NO_ANSWER)
-        if len(declared.lstrip("0")) > len(str(cap)) or int(declared) > cap:
+        length = declared.lstrip("0") or "0"
+        if len(length) > len(str(cap)) or int(length) > cap:
             raise Settled(TOO_LARGE)
     left = cap
     while chunk := raw.read(min(left + 1, READ_BYTES), decode_content=False):
@@ -173,13 +178,33 @@ def _media_type(content_type: str) -> str:
     return content_type.partition(";")[0].strip().lower()
 
 
-class _Response(http.client.HTTPResponse):
-    """An answer is the final one: interim ones before it are passed over (RFC 9110, 15.2).
+class _Lines(io.BufferedReader):
+    """What a peer sends, whose lines have an end.
 
-    ``http.client`` passes over 100 only, and would take 103 (Early Hints) for the answer.
+    ``http.client`` takes the end of the connection for the end of a head, and half a head for an answer.
     """
 
+    def readline(self, size: int | None = -1, /) -> bytes:
+        line = super().readline(size)
+        if not line.endswith(b"\n") and (size is None or not 0 <= size <= len(line)):
+            raise http.client.IncompleteRead(line)
+        return line
+
+
+class _Response(http.client.HTTPResponse):
+    """A final, well-formed answer."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.fp = _Lines(self.fp.detach())
+
+    def begin(self) -> None:
+        """Read the head; after a malformed line the rest would pass for body (``http.client``)."""
+        super().begin()
+        assert_header_parsing(self.headers)
+
     def _read_status(self) -> tuple[str, int, str]:
+        """Pass over interim answers (RFC 9110, 15.2); left alone, 103 (Early Hints) would be the answer."""
         while True:
             version, status, reason = super()._read_status()  # type: ignore[misc]
             if status >= 200 or status == http.client.SWITCHING_PROTOCOLS:

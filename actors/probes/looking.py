@@ -10,21 +10,18 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv6Address, ip_address
-from typing import Final, Protocol
+from typing import Protocol
 
 from actors.messages.probes import Outcome
 from actors.system import Clock, SystemClock
-from remindi.items import ConditionStatus
 
 __all__ = [
-    "UNKNOWN_ALIAS",
     "Address",
     "Deadline",
     "DeadlineReached",
     "Outcome",
     "Outside",
     "Resolver",
-    "Settled",
     "system_resolver",
 ]
 

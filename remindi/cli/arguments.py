@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Final, NoReturn
 
 from remindi import __version__
-from remindi.adapters import ADAPTER_NAMES
 from remindi.cli.exits import EXITS, USAGE
 from remindi.config import VARIABLES
 
@@ -210,7 +209,7 @@ def _add_adapters(commands: "argparse._SubParsersAction[_Parser]") -> None:
     )
     actions = adapters.add_subparsers(dest="action", required=True, metavar="ACTION", parser_class=_Parser)
     name = _Parser(add_help=False)
-    name.add_argument("name", metavar="NAME", help=f"one of {', '.join(ADAPTER_NAMES)}")
+    name.add_argument("name", metavar="NAME", help="an adapter, as `remindi adapters list` names it")
     _add_action(actions, "list", "list the adapters")
     _add_action(actions, "show", "print what an adapter is set to, as JSON that `set` takes", name)
     change = _add_action(actions, "set", "set an adapter whole", name)

@@ -47,12 +47,7 @@ def reached(env_file: Path | None) -> Iterator[Ask]:
     """
     config = _configuration(env_file)
     database = Path(config.db_path)
-    if not database.is_file():
-        raise Refused(
-            exits.DATA_DIRECTORY,
-            f"There is no database at {database} (REMINDI_DB_PATH). `remindi serve` makes one at its first"
-            " start; if it runs with an env file, name that with --env-file.",
-        )
+    _require(database)
     deadline = time.monotonic() + _PATIENCE_SECONDS
     while True:
         if _listens(database.parent):
@@ -75,6 +70,28 @@ def reached(env_file: Path | None) -> Iterator[Ask]:
         with offline.opened(config, lock) as ask:
             yield ask
         return
+
+
+def _require(database: Path) -> None:
+    """Make no new database: an operator who looks at one that is not there has named the wrong place.
+
+    Raises:
+        Refused: it is not there, or cannot be seen.
+    """
+    try:
+        if database.is_file():
+            return
+    except OSError as error:
+        raise Refused(
+            exits.DATA_DIRECTORY,
+            f"{database} (REMINDI_DB_PATH) cannot be used: {os.strerror(error.errno or 0).lower()}."
+            f" Run this as the user of the service; this is uid {os.geteuid()}.",
+        ) from None
+    raise Refused(
+        exits.DATA_DIRECTORY,
+        f"There is no database at {database} (REMINDI_DB_PATH). `remindi serve` makes one at its first"
+        " start; if it runs with an env file, name that with --env-file.",
+    )
 
 
 def _configuration(env_file: Path | None) -> Config:

@@ -41,6 +41,7 @@ class OperatorSocket:
         self._operations = operations
         self._server: asyncio.Server | None = None
         self._talks: set[asyncio.Task[None]] = set()
+        self._listening: set[asyncio.Task[None]] = set()
 
     async def open(self) -> None:
         """Listen. Where that cannot be, one warning says so and the service goes on without."""
@@ -62,12 +63,12 @@ class OperatorSocket:
         self._server = None
         with suppress(OSError), _within(self._directory) as path:
             path.unlink()
-        if self._talks:
-            await asyncio.wait(self._talks, timeout=max(0.0, grace_seconds))
-        for talk in tuple(self._talks):
+        for talk in self._listening:
             talk.cancel()
         if self._talks:
-            await asyncio.wait(self._talks, timeout=1.0)
+            _, running = await asyncio.wait(self._talks, timeout=max(0.0, grace_seconds))
+            for talk in running:
+                talk.cancel()
 
     async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
@@ -82,6 +83,9 @@ class OperatorSocket:
                     await writer.drain()
         except (TimeoutError, ConnectionError):
             pass
+        except asyncio.CancelledError:
+            # Only `close` cancels; asyncio's streams would log a task that ends so as a fault.
+            pass
         finally:
             writer.close()
 
@@ -90,8 +94,7 @@ class OperatorSocket:
         if len(self._talks) > MAX_CONNECTIONS:
             return self._operations.refuse(_TOO_MUCH)
         try:
-            async with asyncio.timeout(LINE_SECONDS):
-                line = await reader.readuntil(b"\n")
+            line = await self._line(reader)
         except asyncio.IncompleteReadError as error:
             return self._operations.refuse(_NOT_JSON) if error.partial else None
         except asyncio.LimitOverrunError:
@@ -101,6 +104,17 @@ class OperatorSocket:
         except JsonError:
             return self._operations.refuse(_NOT_JSON)
         return await self._operations.answer(request)
+
+    async def _line(self, reader: asyncio.StreamReader) -> bytes:
+        """The line; a stop does not wait for it."""
+        task = asyncio.current_task()
+        assert task is not None
+        self._listening.add(task)
+        try:
+            async with asyncio.timeout(LINE_SECONDS):
+                return await reader.readuntil(b"\n")
+        finally:
+            self._listening.discard(task)
 
 
 def connect(directory: Path, timeout: float) -> socket.socket:
