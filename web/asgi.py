@@ -12,10 +12,10 @@ from typing import Any, Final
 from remindi import views
 from remindi.errors import NOT_FOUND, ErrorCode, Refusal
 from web import answers
+from web.answers import RETRY_SOON, Answer, Header, Send, json_answer
 from web.api.answering import SECURITY_HEADERS
 from web.api.app import Api
 from web.api.guard import Guard
-from web.answers import RETRY_SOON, Answer, Header, Send, json_answer
 from web.body import BodyTooLarge, BodyTooSlow, Disconnected, Receive, read_body
 from web.door import Door
 from web.exchange import Exchange, Scope

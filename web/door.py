@@ -29,14 +29,16 @@ class Door:
     writer: Address
     reader: Address
     probes: Address
-    sessions: Address
-    workloads: Address
     cursors: Cursors
     clock: Clock
     ids: Identifiers
     """Of the HTTP thread alone."""
     actor_id: str
     """Of the MCP door (contract section 9)."""
+    sessions: Address = field(default_factory=lambda: Address("sessions"))
+    """Asked by the API alone; without one nobody lives there."""
+    workloads: Address = field(default_factory=lambda: Address("workloads"))
+    """The same."""
     listener: str = "0.0.0.0:8000"
     """Where the doors are: host and port."""
     chance: Random = field(default_factory=system_random)

@@ -31,9 +31,7 @@ SESSION: Final = closed_object(
         "authenticated": boolean("Whether somebody is signed in; with authentication off always true."),
         "authentication_required": boolean("Whether the service asks for a sign-in at all."),
         "actor_id": nullable(string("Who acts, as events and audit name them.")),
-        "csrf_token": string(
-            "X-CSRF-Token of the next changes, or of the sign-in; there once and for 5 minutes."
-        ),
+        "csrf_token": string("X-CSRF-Token of every change; without a session, of one sign-in."),
         "expires_at": nullable(timestamp("When the session ends.")),
         "reauthentication_required": boolean("Always false."),
     }

@@ -1,1 +1,1 @@
-"""The administration API: a Falcon application that asks actors, and the guard in front of it (contract 11)."""
+"""The administration API: a Falcon application that asks actors, behind a guard (contract 11)."""

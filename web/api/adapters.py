@@ -5,8 +5,8 @@ from typing import ClassVar, Final
 from actors.messages.readers import ListAdapters
 from remindi import views
 from remindi.errors import ErrorCode, Refusal
-from remindi.inputs.administration import AliasTrial, read_body
 from remindi.inputs.adapters import AdapterBody
+from remindi.inputs.administration import AliasTrial, read_body
 from remindi.schemas import administration as schemas
 from remindi.views import Json
 from web import adapters

@@ -70,9 +70,10 @@ class Api:
     def waits(self, method: str, path: str) -> bool:
         """Whether a request may have to wait for the outside world."""
         found = self._router.find(path)
-        return (
-            found is not None and method in found[0].operations and found[0].operations[method].policy.waits
-        )
+        if found is None or not isinstance(found[0], Resource):
+            return False
+        operation = found[0].operations.get(method)
+        return operation is not None and operation.policy.waits
 
 
 class Router(CompiledRouter):

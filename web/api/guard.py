@@ -20,7 +20,7 @@ BODY_SECONDS: Final = 10.0
 SEND_SECONDS: Final = 30.0
 """How long it may take to make room for the next piece of an answer."""
 WORKERS: Final = 8
-"""Threads of each kind: they are bound by the interpreter, so that more would only get in each other's way."""
+"""Threads of each kind. They are bound by the interpreter: more would only be in each other's way."""
 
 
 class Guard:
@@ -29,9 +29,9 @@ class Guard:
     def __init__(self, api: Api) -> None:
         """Make a guard before an API."""
         self._api = api
-        self._prompt = WSGIMiddleware(_entered(api), workers=WORKERS)
+        self._prompt = _threads(api)
         # Whoever waits for a probe or for a workload must not keep the others waiting.
-        self._waiting = WSGIMiddleware(_entered(api), workers=WORKERS)
+        self._waiting = _threads(api)
 
     async def answer(self, exchange: Exchange, scope: Scope) -> None:
         """Answer an exchange whose path lies under ``/api``.
@@ -59,7 +59,7 @@ class Guard:
             "headers": (),
             FACTS: facts,
         }
-        waits = exchange.method == "POST" and self._api.waits("POST", scope["path"])
+        waits = exchange.method not in ("GET", "HEAD") and self._api.waits(exchange.method, scope["path"])
         await (self._waiting if waits else self._prompt)(within, _no_more, _Sender(exchange).send)
 
 
@@ -79,14 +79,14 @@ class _Sender:
             raise Disconnected from None
 
 
-def _entered(api: Api) -> Any:
-    """The API with its facts taken from where they could come through."""
+def _threads(api: Api) -> Any:
+    """The API on threads of its own, as an ASGI application."""
 
-    def enter(environ: dict[str, Any], start_response: Any) -> Any:
+    def enter(environ: Any, start_response: Any) -> Any:
         environ[FACTS] = environ["asgi.scope"][FACTS]
         return api(environ, start_response)
 
-    return enter
+    return WSGIMiddleware(enter, workers=WORKERS)
 
 
 async def _read(exchange: Exchange) -> tuple[bytes, BodyFault | None]:

@@ -65,7 +65,7 @@ class Operation(NamedTuple):
 
 
 class Resource:
-    """A noun. Its ``on_*`` methods take a ``Call`` and the path's parameters, and return ``data`` or a refusal.
+    """A noun. Its ``on_*`` methods take a ``Call`` and what the path names, return ``data`` or a refusal.
 
     Each of them has its operation; one without does not start.
     """

@@ -97,7 +97,7 @@ def _session(door: Door, admission: Admission, token: str | None) -> Session | N
 
 
 def _refuse_strangers(facts: Facts) -> None:
-    """Refuse what another origin sent; a browser always names it with what is no plain look (contract 11.6)."""
+    """Refuse what a page of another origin sent (contract 11.6)."""
     origin, host = facts.one(b"origin"), facts.one(b"host")
     found = None if origin is None else parse_origin(origin)
     if found is None or host is None or found.authority != parse_authority(host):

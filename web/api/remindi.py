@@ -1,4 +1,4 @@
-"""Items over REST: the rules, messages and models of the tools, and the whole item as the answer (contract 11.8)."""
+"""Items: rules, messages and models of the tools; the answer is the whole item (contract 11.8)."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final, TypeVar

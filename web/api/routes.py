@@ -29,5 +29,8 @@ ROUTES: Final[dict[str, type[Resource]]] = {
 }
 """By path below ``PREFIX``; ``:name`` behind a parameter is the converter that it must pass."""
 
-CONVERTERS: Final = {"component": workloads.Component, "action": workloads.Action}
-"""Parameters of which only some words make a path; any other is unknown, before anybody is asked who he is."""
+CONVERTERS: Final[dict[str, type[workloads.Words]]] = {
+    "component": workloads.Component,
+    "action": workloads.Action,
+}
+"""Parameters of which only some words make a path; any other is unknown to everybody."""

@@ -6,7 +6,6 @@ from actors.messages.sessions import (
     Admitted,
     IssuePreSession,
     Reauthenticate,
-    Session,
     SignIn,
     SignOut,
     Throttled,

@@ -74,13 +74,11 @@ class Setting(Resource):
 
 def _shown(variable: Variable, config: Config) -> Json:
     text = config.given.get(variable.name)
-    match variable.exposure:
-        case "clear":
-            value = variable.default if text is None else text
-        case "configured":
-            value = CONFIGURED if text else None
-        case "never":
-            value = None
+    value: str | None = None
+    if variable.exposure == "clear":
+        value = variable.default if text is None else text
+    elif variable.exposure == "configured" and text:
+        value = CONFIGURED
     return views.bootstrap_data(
         variable.name, value, configured=text is not None, redacted=variable.exposure != "clear"
     )

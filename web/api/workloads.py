@@ -23,24 +23,26 @@ EVENT_OF_ACTION: Final = {
 }
 
 
-class Component(BaseConverter):
-    """One of the words that a path may name a component by."""
+class Words(BaseConverter):
+    """A parameter of which only some words make a path."""
 
-    words: ClassVar = (*COMPONENTS, ALL)
-
-    def convert(self, value: str) -> str | None:
-        """The word; any other is no path of ours."""
-        return value if value in self.words else None
-
-
-class Action(BaseConverter):
-    """One of the words for what may be done."""
-
-    words: ClassVar = tuple(EVENT_OF_ACTION)
+    words: ClassVar[tuple[str, ...]] = ()
 
     def convert(self, value: str) -> str | None:
         """The word; any other is no path of ours."""
         return value if value in self.words else None
+
+
+class Component(Words):
+    """What is turned."""
+
+    words = (*COMPONENTS, ALL)
+
+
+class Action(Words):
+    """What is done to it."""
+
+    words = tuple(EVENT_OF_ACTION)
 
 
 class Workloads(Resource):
