@@ -5,16 +5,20 @@ import logging
 import socket
 import ssl
 import struct
+import threading
+from contextlib import suppress
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from actors.probes import http_health, outcomes
 from actors.probes import tls as secured
 from actors.probes.adapters import TIME_IS_UP
 from remindi import __version__
 from tests.probes.conftest import NAME, Authority
-from tests.probes.looks import SOON, Names, http
-from tests.probes.peers import Conversation, Script, answering, head, in_turn, ok, peer, redirect
+from tests.probes.looks import SOON, Names, NotConfigurable, http
+from tests.probes.peers import PATIENCE, Conversation, Script, answering, head, in_turn, ok, peer, redirect
 
 HERE = Names({NAME: ["127.0.0.1"]})
 
@@ -125,6 +129,38 @@ def test_interim_answers_are_passed_over(interim: bytes, tls: ssl.SSLContext) ->
         assert http(f"https://127.0.0.1:{server.port}/") == http_health.HEALTHY
 
 
+def test_the_connection_is_closed_though_the_peer_would_keep_it(tls: ssl.SSLContext) -> None:
+    ended = threading.Event()
+
+    def script(conversation: Conversation) -> None:
+        conversation.request()
+        conversation.say(ok())
+        with suppress(OSError):
+            conversation.rest()
+        ended.set()
+
+    with peer(script, tls) as server:
+        assert http(f"https://127.0.0.1:{server.port}/") == http_health.HEALTHY
+        assert ended.wait(PATIENCE)
+
+
+@given(
+    st.one_of(
+        st.text(max_size=60),
+        st.lists(
+            st.sampled_from([*"abc.:/@?#%[]*_-~ \\", "[::1]", "%41", "xn--", "\xe9", ":443", "//", "0x7f"])
+        ).map("".join),
+    )
+)
+def test_any_url_that_may_be_configured_ends_in_few_words(rest: str) -> None:
+    url = f"https://{rest}"
+    try:
+        outcome = http(url, resolve=lambda _host: ())
+    except NotConfigurable:
+        return
+    assert outcome in (outcomes.NOT_RESOLVED, http_health.NO_ANSWER)
+
+
 # -------------------------------------------------------------------------- trust
 
 
@@ -146,6 +182,11 @@ def test_a_certificate_that_is_not_good_is_not_accepted(
     with peer(answering(ok()), context) as server:
         assert http(f"https://{NAME}:{server.port}/", resolve=HERE) == secured.TLS_FAILED
         assert not server.requests
+
+
+def test_a_certificate_that_names_the_peer_in_prose_only_is_not_accepted(authority: Authority) -> None:
+    with peer(answering(ok()), authority.context_in_prose(NAME)) as server:
+        assert http(f"https://{NAME}:{server.port}/", resolve=HERE) == secured.TLS_FAILED
 
 
 def test_the_name_asked_for_is_the_name_that_is_verified(authority: Authority) -> None:
