@@ -171,6 +171,11 @@ class Address:
         """Put an actor, or nobody, behind the address."""
         self._ref = ref
 
+    @property
+    def listens(self) -> bool:
+        """Whether somebody would take a notice now; for notices that cost something to make."""
+        return self._ref is not None
+
     def call(self, message: Request[R], *, timeout: float) -> R:
         """Ask from a thread and wait at most ``timeout`` seconds.
 

@@ -14,6 +14,7 @@ from actors.aside import beside
 from actors.board import Board
 from actors.failures import in_words, unrefused
 from actors.messages.control import WorkloadRow
+from actors.messages.feed import WorkloadsChanged
 from actors.messages.readers import GetControl
 from actors.messages.scheduler import StartScheduler, StopScheduler
 from actors.messages.workloads import (
@@ -94,6 +95,7 @@ class Controller(Actor):
         timer: Timer,
         board: Board,
         caller: Caller,
+        feed: Address | None = None,
         held: str | None = None,
     ) -> None:
         """Make the controller; it acts when it is asked to resume.
@@ -108,6 +110,7 @@ class Controller(Actor):
             timer: ends its patience.
             board: where ``mcp_open`` and ``workloads`` are shown.
             caller: in whose name it acts by itself.
+            feed: told ``WorkloadsChanged`` when what is shown changes.
             held: why both workloads must not run, whatever is desired.
         """
         super().__init__(name, on_death)
@@ -118,6 +121,7 @@ class Controller(Actor):
         self._timer = timer
         self._board = board
         self._caller = caller
+        self._feed = feed
         self._rows = {
             component: Workload(component, "running", "starting", None, None, None, None)
             for component in COMPONENTS
@@ -339,7 +343,12 @@ class Controller(Actor):
 
     def _set(self, component: str, **changes: Any) -> None:
         self._rows[component] = self._rows[component]._replace(**changes)
-        self._board.workloads = self._shown()
+        shown = self._shown()
+        if shown == self._board.workloads:
+            return
+        self._board.workloads = shown
+        if self._feed is not None and self._feed.listens:
+            self._feed.notify(WorkloadsChanged())
 
     def _shown(self) -> tuple[Workload, ...]:
         return tuple(self._rows[component] for component in COMPONENTS)

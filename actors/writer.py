@@ -13,6 +13,7 @@ from typing import Any, Final, assert_never
 from actors.actor import Actor
 from actors.address import Address, Envelope
 from actors.messages import Ping
+from actors.messages.feed import ItemChange, ItemsChanged
 from actors.messages.probes import AdaptersChanged
 from actors.messages.scheduler import SettingsChanged
 from actors.messages.writer import (
@@ -87,6 +88,7 @@ class Writer(Actor):
         clock: Clock,
         chance: Random,
         subscribers: Sequence[Address] = (),
+        feed: Address | None = None,
         log_content: bool = False,
     ) -> None:
         """Make the writer; the database is opened on its own thread.
@@ -99,12 +101,14 @@ class Writer(Actor):
             clock: both clocks.
             chance: random source of identifiers.
             subscribers: told ``SettingsChanged`` and ``AdaptersChanged`` after a commit that changed them.
+            feed: told ``ItemsChanged`` after the answers of a commit, while it listens.
             log_content: whether lines about item events carry message and reason (REMINDI_LOG_CONTENT).
         """
         super().__init__(name, on_death)
         self._open: Callable[[], WriteStore] = lambda: WriteStore(store_path, owner, clock, chance)
         self._clock = clock
         self._subscribers = tuple(subscribers)
+        self._feed = feed
         self._log_content = log_content
         self._group: list[tuple[Envelope, Any]] = []
         self._group_started = 0.0
@@ -194,6 +198,7 @@ class Writer(Actor):
                 subscriber.notify(AdaptersChanged(registry=self._store.control.adapters))
         for envelope, answer in group:
             envelope.answer(answer)
+        self._tell(done)
         self._log_events(done)
 
     def _give_up(self, error: Exception) -> None:
@@ -273,6 +278,17 @@ class Writer(Actor):
         for change in changes:
             for event in change.events:
                 self._done.append((moment, change.item, event))
+
+    def _tell(self, done: list[tuple[Moment, Item, EventDraft]]) -> None:
+        """Tell whoever watches which items are new."""
+        if done and self._feed is not None and self._feed.listens:
+            self._feed.notify(
+                ItemsChanged(
+                    changes=tuple(
+                        ItemChange(item.id, item.version, item.state, event.type) for _, item, event in done
+                    )
+                )
+            )
 
     def _log_events(self, done: list[tuple[Moment, Item, EventDraft]]) -> None:
         """Tell what was done; the answers are out, so nothing here may hurt."""

@@ -13,7 +13,7 @@ from pydantic_core import to_json as _to_json
 from remindi.adapters import AdapterRow
 from remindi.answers import CheckItem, CheckPage, HistoryPage, ListPage, Mutated
 from remindi.errors import Refusal
-from remindi.events import ACTOR_WORDS, EVENT_WORDS, Event
+from remindi.events import ACTOR_WORDS, EVENT_WORDS, Event, EventType
 from remindi.evidence import EVIDENCE_WORDS, EvidenceRecord
 from remindi.identifiers import uuid_text
 from remindi.instants import stamp, stamp_or_none
@@ -24,6 +24,7 @@ from remindi.items import (
     STATUS_WORDS,
     ConditionStatus,
     ItemRecord,
+    State,
 )
 from remindi.legacy_times import with_stamps
 from remindi.links import LINK_WORDS, Link
@@ -336,6 +337,16 @@ def setting_data(key: str, value: int, version: int, updated_at: int, updated_by
         "restart_required": False,
         "updated_at": stamp(updated_at),
         "updated_by": updated_by,
+    }
+
+
+def change_view(identifier: bytes, version: int, state: State, event: EventType) -> Json:
+    """One changed item as an event stream names it."""
+    return {
+        "remindi_id": uuid_text(identifier),
+        "version": version,
+        "state": STATE_WORDS[state],
+        "event_type": EVENT_WORDS[event],
     }
 
 

@@ -7,6 +7,7 @@ from actors.board import Board
 from actors.system import Clock, Identifiers, Random, system_random
 from remindi.config import Config
 from remindi.cursors import Cursors
+from web.feed import Feed
 
 READER_SECONDS = 5.0
 """How long a door waits for the reader."""
@@ -39,6 +40,8 @@ class Door:
     """Asked by the API alone; without one nobody lives there."""
     workloads: Address = field(default_factory=lambda: Address("workloads"))
     """The same."""
+    feed: Feed = field(default_factory=Feed)
+    """Who watches; told by the writer and the workload controller."""
     listener: str = "0.0.0.0:8000"
     """Where the doors are: host and port."""
     chance: Random = field(default_factory=system_random)

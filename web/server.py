@@ -5,7 +5,7 @@ import logging
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, Protocol
 
 import uvicorn
@@ -50,7 +50,7 @@ class HttpServer:
         listener: socket.socket,
         *,
         on_death: Callable[[str], None] | None = None,
-        beside: Beside | None = None,
+        beside: Sequence[Beside] = (),
     ) -> None:
         """Make a server.
 
@@ -58,7 +58,7 @@ class HttpServer:
             app: an ASGI application.
             listener: a bound stream socket; the server owns it from its start on.
             on_death: told ``"http"``, on the server's thread, when the server ends unasked.
-            beside: opened and closed with the server.
+            beside: each is opened and closed with the server.
         """
         config = uvicorn.Config(
             app,
@@ -78,7 +78,7 @@ class HttpServer:
         self._server = uvicorn.Server(config)
         self._listener = listener
         self._on_death = on_death
-        self._beside = beside
+        self._beside = tuple(beside)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop_asked: asyncio.Event | None = None
         self._grace_ends = 0.0
@@ -142,8 +142,8 @@ class HttpServer:
         self._stop_asked = asyncio.Event()
         await server.startup(sockets=[self._listener])
         await server.on_tick(0)
-        if self._beside is not None:
-            await self._beside.open()
+        for other in self._beside:
+            await other.open()
         self._listening.set()
         try:
             # NOTE: uvicorn's own loop wakes ten times a second and notices a stop that late.
@@ -155,8 +155,8 @@ class HttpServer:
                     await server.on_tick(0)
         finally:
             async with asyncio.TaskGroup() as closing:
-                if self._beside is not None:
-                    closing.create_task(self._beside.close(self._grace_ends - time.monotonic()))
+                for other in self._beside:
+                    closing.create_task(other.close(self._grace_ends - time.monotonic()))
                 await self._wind_down()
 
     async def _wind_down(self) -> None:

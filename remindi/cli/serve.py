@@ -46,6 +46,7 @@ from remindi.cursors import Cursors
 from remindi.events import ActorType, Caller
 from web.asgi import create_app
 from web.door import Door
+from web.feed import Feed
 from web.operator.operations import Operations
 from web.operator.socket import OperatorSocket
 from web.server import HttpServer, ServerFailed
@@ -113,6 +114,7 @@ class _Service:
         self._writer = Address("writer")
         self._reader = Address("reader")
         self._probes = Address("probes")
+        self._feed = Feed()
         self._lease = Address("lease")
         self._scheduler = Address("scheduler")
         self._workloads = Address("workloads")
@@ -218,6 +220,7 @@ class _Service:
             reader=self._reader,
             probes=self._probes,
             sessions=self._sessions,
+            feed=self._feed,
             workloads=self._workloads,
             cursors=Cursors(config.mcp_token),
             clock=self._clock,
@@ -229,7 +232,7 @@ class _Service:
             create_app(door),
             listener,
             on_death=self._supervisor.ask_to_give_up,
-            beside=OperatorSocket(self._database.parent, Operations(door)),
+            beside=(OperatorSocket(self._database.parent, Operations(door)), self._feed),
         )
         try:
             self._http.start()
@@ -300,7 +303,8 @@ class _Service:
             owner=self._settings.owner_id,
             clock=self._clock,
             chance=system_random(),
-            subscribers=(self._lease, self._scheduler, self._probes),
+            subscribers=(self._lease, self._scheduler, self._probes, self._feed),
+            feed=self._feed,
             log_content=self._settings.log_content,
         )
 
@@ -360,6 +364,7 @@ class _Service:
             timer=self._timer,
             board=self._board,
             caller=Caller(ActorType.SYSTEM, "system:workloads", None),
+            feed=self._feed,
             held=DAMAGED if self._damaged else None,
         )
 

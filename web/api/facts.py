@@ -33,6 +33,8 @@ class Facts(NamedTuple):
     fault: BodyFault | None
     loop: asyncio.AbstractEventLoop
     """Where coroutines run for as long as the process lives."""
+    streams: bool
+    """Whether whoever took the request in can serve a stream of events."""
     told: dict[str, str]
     """What the log line of the exchange says besides."""
 

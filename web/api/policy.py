@@ -60,6 +60,8 @@ class Operation(NamedTuple):
     """Model of the JSON body, without what the path names."""
     query: type[Arguments] | None = None
     """Model of the query string; without one every query is refused."""
+    streams: bool = False
+    """Whether a success is a stream of events instead of ``data``."""
     codes: tuple[ErrorCode, ...] = ()
     """Refusals of its own, beside those that follow from its policy."""
 

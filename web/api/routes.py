@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from web.api import adapters, remindi, session, settings, workloads
+from web.api import adapters, events, remindi, session, settings, workloads
 from web.api.policy import Resource
 
 PREFIX: Final = "/api/v1"
@@ -24,6 +24,7 @@ ROUTES: Final[dict[str, type[Resource]]] = {
     "/adapters": adapters.Adapters,
     "/adapters/{name}": adapters.Adapter,
     "/adapters/{name}/test": adapters.AdapterTest,
+    "/events": events.Events,
     "/workloads": workloads.Workloads,
     "/workloads/{component:component}/{action:action}": workloads.Transition,
 }

@@ -102,6 +102,7 @@ class SignedOut(Resource):
     def on_post(self, call: Call) -> Json:
         """End the session, and its cookie."""
         call.ask_sessions(SignOut(token=call.token))
+        self.door.feed.end_session(call.token)
         call.set_cookie(cleared_cookie(self.door.config))
         call.record(audit.LOGOUT, audit.SUCCEEDED, {"kind": LOGIN})
         return {"logged_out": True}

@@ -1,0 +1,29 @@
+"""What whoever watches is told after a commit. Settings and adapters have notices of their own."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from actors.messages import Notice
+from remindi.events import EventType
+from remindi.items import State
+
+
+class ItemChange(NamedTuple):
+    """An item as one event left it."""
+
+    id: bytes
+    version: int
+    state: State
+    event: EventType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemsChanged(Notice):
+    """Items are so now; the order is that of their events."""
+
+    changes: tuple[ItemChange, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkloadsChanged(Notice):
+    """What the board shows of the workloads is new."""
