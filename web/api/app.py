@@ -60,10 +60,9 @@ class Api:
 
     def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
         """Answer one request (WSGI)."""
-        request_id = ("x-request-id", facts_of(environ).request_id)
 
         def start(status: str, headers: list[tuple[str, str]], *more: Any) -> Any:
-            return start_response(status, [*headers, *_HEADERS, request_id], *more)
+            return start_response(status, [*headers, *_HEADERS], *more)
 
         return self.app(environ, start)
 

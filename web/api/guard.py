@@ -5,11 +5,13 @@ hold one. Bodies are read here and never looked into.
 """
 
 import asyncio
-from collections.abc import MutableMapping
+from collections.abc import Iterable, MutableMapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
-from a2wsgi import WSGIMiddleware
+from a2wsgi.wsgi import WSGIResponder
 
+from web.answers import Answer, Header
 from web.api.app import Api
 from web.api.facts import FACTS, BodyFault, Facts
 from web.body import MAX_BODY_BYTES, BodyTooLarge, BodyTooSlow, Disconnected, read_body
@@ -18,7 +20,7 @@ from web.exchange import Exchange, Scope
 BODY_SECONDS: Final = 10.0
 """How long a client may take to send a whole body."""
 SEND_SECONDS: Final = 30.0
-"""How long it may take to make room for the next piece of an answer."""
+"""How long it may take to make room for an answer."""
 WORKERS: Final = 8
 """Threads of each kind. They are bound by the interpreter: more would only be in each other's way."""
 
@@ -29,9 +31,9 @@ class Guard:
     def __init__(self, api: Api) -> None:
         """Make a guard before an API."""
         self._api = api
-        self._prompt = _threads(api)
+        self._prompt = _threads()
         # Whoever waits for a probe or for a workload must not keep the others waiting.
-        self._waiting = _threads(api)
+        self._waiting = _threads()
 
     async def answer(self, exchange: Exchange, scope: Scope) -> None:
         """Answer an exchange whose path lies under ``/api``.
@@ -60,33 +62,51 @@ class Guard:
             FACTS: facts,
         }
         waits = exchange.method not in ("GET", "HEAD") and self._api.waits(exchange.method, scope["path"])
-        await (self._waiting if waits else self._prompt)(within, _no_more, _Sender(exchange).send)
-
-
-class _Sender:
-    """Sends an answer on, each piece within its time."""
-
-    def __init__(self, exchange: Exchange) -> None:
-        self._exchange = exchange
-
-    async def send(self, message: MutableMapping[str, Any]) -> None:
-        if message["type"] == "http.response.start":
-            self._exchange.status = message["status"]
+        threads = self._waiting if waits else self._prompt
+        answer = await _Whole(self._api, threads).answer(within)
         try:
             async with asyncio.timeout(SEND_SECONDS):
-                await self._exchange.send(message)
+                await exchange.answer(answer)
         except TimeoutError:
             raise Disconnected from None
 
 
-def _threads(api: Api) -> Any:
-    """The API on threads of its own, as an ASGI application."""
+class _Whole(WSGIResponder):
+    """Keeps an answer together until it is whole.
 
-    def enter(environ: Any, start_response: Any) -> Any:
+    PERF: as it comes, a2wsgi goes to the loop and back for the head, for each piece and for the end.
+    """
+
+    def __init__(self, api: Api, threads: ThreadPoolExecutor) -> None:
+        super().__init__(self._enter, threads, send_queue_size=1)
+        self._api = api
+        self._status = 0
+        self._headers: tuple[Header, ...] = ()
+        self._body = b""
+
+    def _enter(self, environ: Any, start_response: Any) -> Iterable[bytes]:
         environ[FACTS] = environ["asgi.scope"][FACTS]
-        return api(environ, start_response)
+        return self._api(environ, start_response)
 
-    return WSGIMiddleware(enter, workers=WORKERS)
+    def start_response(self, status: str, response_headers: list[tuple[str, str]], _: Any = None) -> Any:
+        """Keep the head (WSGI)."""
+        self._status = int(status[:3])
+        self._headers = tuple(
+            (name.encode("latin-1"), value.encode("latin-1")) for name, value in response_headers
+        )
+
+    def send(self, message: Any) -> None:
+        """Keep a piece of the body."""
+        self._body += message["body"]
+
+    async def answer(self, scope: Any) -> Answer:
+        """The answer to a request."""
+        await self(scope, _nothing, _nowhere)
+        return Answer(self._status, self._headers, self._body)
+
+
+def _threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(WORKERS, thread_name_prefix="api")
 
 
 async def _read(exchange: Exchange) -> tuple[bytes, BodyFault | None]:
@@ -106,5 +126,9 @@ async def _read(exchange: Exchange) -> tuple[bytes, BodyFault | None]:
         return b"", BodyFault.TOO_SLOW
 
 
-async def _no_more() -> MutableMapping[str, Any]:
+async def _nothing() -> MutableMapping[str, Any]:
     return {"type": "http.request", "body": b"", "more_body": False}
+
+
+async def _nowhere(_: MutableMapping[str, Any]) -> None:
+    return
