@@ -52,7 +52,7 @@ class _Edge:
         self._door = door
         self._gate = gate.Gate(door.config, door.board)
         self._rpc = Rpc(Tools(door))
-        self._api = Guard(Api(door)) if door.config.webui_enable else None
+        self._api = Guard(Api(door), door) if door.config.webui_enable else None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one HTTP exchange (ASGI)."""

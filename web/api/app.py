@@ -66,13 +66,12 @@ class Api:
 
         return self.app(environ, start)
 
-    def waits(self, method: str, path: str) -> bool:
-        """Whether a request may have to wait for the outside world."""
+    def operation(self, method: str, path: str) -> Operation | None:
+        """What a request would be; None when it is nothing."""
         found = self._router.find(path)
         if found is None or not isinstance(found[0], Resource):
-            return False
-        operation = found[0].operations.get(method)
-        return operation is not None and operation.policy.waits
+            return None
+        return found[0].operations.get(method)
 
 
 class Router(CompiledRouter):

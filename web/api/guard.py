@@ -7,14 +7,18 @@ hold one. Bodies are read here and never looked into.
 import asyncio
 from collections.abc import Iterable, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
+from http import HTTPStatus
 from typing import Any, Final
 
 from a2wsgi.wsgi import WSGIResponder
 
+from web import events
 from web.answers import Answer, Header
 from web.api.app import Api
+from web.api.cookies import session_token
 from web.api.facts import FACTS, BodyFault, Facts
 from web.body import MAX_BODY_BYTES, BodyTooLarge, BodyTooSlow, Disconnected, read_body
+from web.door import Door
 from web.exchange import Exchange, Scope
 
 BODY_SECONDS: Final = 10.0
@@ -28,9 +32,10 @@ WORKERS: Final = 8
 class Guard:
     """Serves the API over ASGI."""
 
-    def __init__(self, api: Api) -> None:
-        """Make a guard before an API."""
+    def __init__(self, api: Api, door: Door) -> None:
+        """Make a guard before an API; the streams that it opens ask through the door."""
         self._api = api
+        self._door = door
         self._prompt = _threads()
         # Whoever waits for a probe or for a workload must not keep the others waiting.
         self._waiting = _threads()
@@ -50,6 +55,7 @@ class Guard:
             body=body,
             fault=fault,
             loop=asyncio.get_running_loop(),
+            streams=True,
             told=exchange.told,
         )
         within: Scope = {
@@ -61,9 +67,12 @@ class Guard:
             "headers": (),
             FACTS: facts,
         }
-        waits = exchange.method not in ("GET", "HEAD") and self._api.waits(exchange.method, scope["path"])
-        threads = self._waiting if waits else self._prompt
-        answer = await _Whole(self._api, threads).answer(within)
+        operation = self._api.operation(exchange.method, scope["path"])
+        waits = operation is not None and operation.policy.waits
+        answer = await _Whole(self._api, self._waiting if waits else self._prompt).answer(within)
+        if operation is not None and operation.streams and answer.status == HTTPStatus.OK:
+            await events.serve(exchange, self._door, session_token(facts))
+            return
         try:
             async with asyncio.timeout(SEND_SECONDS):
                 await exchange.answer(answer)
