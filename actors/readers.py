@@ -10,7 +10,9 @@ from actors.messages.readers import (
     GetCheckPage,
     GetControl,
     GetItem,
+    GetOverview,
     GetWaiting,
+    ListAudit,
     ListDueConditions,
     ListEvents,
     ListItems,
@@ -27,6 +29,8 @@ ReaderMessage = (
     | GetWaiting
     | GetControl
     | ListSettings
+    | ListAudit
+    | GetOverview
 )
 
 
@@ -83,5 +87,9 @@ class Reader(Actor):
                 return self._store.control()
             case ListSettings():
                 return self._store.setting_rows()
+            case ListAudit():
+                return self._store.audit_page(message.query)
+            case GetOverview():
+                return self._store.overview(message.as_of)
             case _:
                 assert_never(message)

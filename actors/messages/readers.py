@@ -6,8 +6,10 @@ from typing import NamedTuple
 from actors.messages import Request
 from actors.messages.control import Control, SettingRow
 from remindi.answers import CheckPage, HistoryPage, ListPage
+from remindi.audit import AuditQuery, AuditRow
 from remindi.errors import Refusal
 from remindi.items import ItemRecord
+from remindi.overview import Overview
 from remindi.requests import CheckQuery, HistoryQuery, ListQuery
 from remindi.triggers import Condition
 
@@ -102,3 +104,17 @@ class GetControl(Request[Control]):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListSettings(Request[tuple[SettingRow, ...]]):
     """The setting rows, by key."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListAudit(Request[tuple[AuditRow, ...]]):
+    """Administration events, in the order of the query (contract 11.9, 13.2)."""
+
+    query: AuditQuery
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GetOverview(Request[Overview]):
+    """Counts, agenda and the last ninety days, as of an instant."""
+
+    as_of: int
