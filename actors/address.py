@@ -104,6 +104,28 @@ class Reply(Generic[R]):
         return self._value  # type: ignore[return-value]
 
 
+class _Notice(Reply[R]):
+    """A reply that goes on to an actor as a notice: nobody waits for it."""
+
+    __slots__ = ("_answered", "_failed", "_me")
+
+    def __init__(
+        self, me: "Address", answered: Callable[[R], Notice], failed: Callable[[BaseException], Notice]
+    ) -> None:
+        self.is_set = False
+        self._value: R | None = None
+        self._error: BaseException | None = None
+        self._me = me
+        self._answered = answered
+        self._failed = failed
+
+    def _wake(self) -> None:
+        if self._error is not None:
+            self._me.notify(self._failed(self._error))
+        else:
+            self._me.notify(self._answered(self._value))  # type: ignore[arg-type]
+
+
 class Envelope:
     """A message on its way: with the reply it wants, if any, and the time after which nobody waits."""
 
@@ -164,6 +186,29 @@ class Address:
         reply: Reply[R] = Reply(asyncio.get_running_loop())
         self._send(message, reply, timeout)
         return await reply.wait_on_loop(timeout)
+
+    def ask_for(
+        self,
+        me: "Address",
+        message: Request[R],
+        *,
+        answered: Callable[[R], Notice],
+        failed: Callable[[BaseException], Notice],
+        timeout: float,
+    ) -> None:
+        """Ask from an actor without waiting: the answer comes to ``me`` as a notice.
+
+        Args:
+            me: the asking actor's own address.
+            message: what is asked.
+            answered: makes the notice of an answer; called on the answering actor's thread.
+            failed: makes the notice of what went wrong instead.
+            timeout: seconds within which the message must be taken up; for the answer nobody waits.
+
+        Raises:
+            Overloaded, Unavailable: the message was not queued.
+        """
+        self._send(message, _Notice(me, answered, failed), timeout)
 
     def notify(self, notice: Notice) -> bool:
         """Tell, wait for nothing; False when nobody could take the notice."""

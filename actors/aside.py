@@ -1,7 +1,6 @@
 """Work beside an actor: a blocking ask in a thread of its own, whose outcome arrives as a notice.
 
-For the two actors that must stay responsive while somebody else takes long: the scheduler while
-probes run, the workload controller during a transition. The thread owns nothing.
+For the workload controller, which must stay responsive during a transition. The thread owns nothing.
 """
 
 import logging

@@ -12,6 +12,7 @@ from actors.messages.readers import (
     GetItem,
     GetOverview,
     GetWaiting,
+    ListAdapters,
     ListAudit,
     ListDueConditions,
     ListEvents,
@@ -29,6 +30,7 @@ ReaderMessage = (
     | GetWaiting
     | GetControl
     | ListSettings
+    | ListAdapters
     | ListAudit
     | GetOverview
 )
@@ -87,6 +89,8 @@ class Reader(Actor):
                 return self._store.control()
             case ListSettings():
                 return self._store.setting_rows()
+            case ListAdapters():
+                return self._store.adapter_rows()
             case ListAudit():
                 return self._store.audit_page(message.query)
             case GetOverview():

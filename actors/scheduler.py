@@ -10,17 +10,16 @@ from typing import Any, Final, Literal, NamedTuple, TypeVar, assert_never
 
 from actors.actor import Actor
 from actors.address import ActorError, Address
-from actors.aside import beside
 from actors.failures import in_words, unrefused
 from actors.messages.lease import FreeLease, LeaseWanted
-from actors.messages.probes import AdaptersChanged, RunProbes
-from actors.messages.readers import DueCondition, GetControl, GetWaiting, ListDueConditions
+from actors.messages.probes import AdaptersChanged
+from actors.messages.readers import GetControl, GetWaiting
 from actors.messages.scheduler import (
+    ConditionNotProbed,
+    ConditionProbed,
     LeaseGained,
     LeaseMissed,
     PassContinued,
-    ProbesAnswered,
-    ProbesFailed,
     SettingsChanged,
     StartScheduler,
     StopScheduler,
@@ -35,13 +34,11 @@ from actors.messages.writer import (
     PurgeIdempotency,
     RipePosition,
 )
-from actors.probing import result_of, unprobed
+from actors.polls import Polls
 from actors.system import Clock, Random
 from actors.timer import Alarm, Timer
 from remindi.events import Caller, LifecycleEvent
 from remindi.settings import (
-    ADAPTER_CONCURRENCY,
-    ADAPTER_TIMEOUT_SECONDS,
     POLL_INTERVAL_SECONDS,
     Settings,
 )
@@ -59,15 +56,14 @@ ASK_SECONDS: Final = 10.0
 FREE_SECONDS: Final = 3.0
 FIRST_PAUSE_SECONDS: Final = 1.0
 LONGEST_PAUSE_SECONDS: Final = 60.0
-PROBE_SLACK_SECONDS: Final = 5.0
 
 T = TypeVar("T")
 Phase = Literal["stopped", "without_lease", "passing", "sleeping", "pausing"]
 Message = (
     Ticked
     | PassContinued
-    | ProbesAnswered
-    | ProbesFailed
+    | ConditionProbed
+    | ConditionNotProbed
     | LeaseGained
     | LeaseMissed
     | SettingsChanged
@@ -83,14 +79,6 @@ class LeaseGone(Exception):
 
 class _Stopped(Exception):
     """Stopped is what is desired, by the database; nobody told us."""
-
-
-class _Walk(NamedTuple):
-    """A walk over the conditions whose probe is due; it goes on beside the passes."""
-
-    as_of: int
-    round: int
-    after: DueCondition | None
 
 
 class _Fare(NamedTuple):
@@ -143,13 +131,11 @@ class Scheduler(Actor):
         super().__init__(name, on_death)
         self._me = me
         self._lease = lease
-        self._probes = probes
         self._writer = writer
         self._reader = reader
         self._workloads = workloads
         self._timer = timer
         self._clock = clock
-        self._chance = chance
         self._caller = caller
         self._settings = settings
         self._phase: Phase = "stopped"
@@ -157,8 +143,16 @@ class Scheduler(Actor):
         self._alarm: Alarm | None = None
         self._pass: Iterator[None] | None = None
         self._pass_began = 0.0
-        self._walk: _Walk | None = None
-        self._rounds = 0
+        self._polls = Polls(
+            me=me,
+            probes=probes,
+            reader=reader,
+            clock=clock,
+            chance=chance,
+            caller=caller,
+            store=self._apply,
+            ended=self._polled,
+        )
         self._failures = 0
         self._lost_before = False
         self._fare = _Fare("stopped", None)
@@ -170,6 +164,7 @@ class Scheduler(Actor):
             return
         try:
             self._work(message)
+            self._polls.go_on(self._settings, idle=self.actor_inbox.empty())
         except _Stopped:
             log.info("the scheduler stops: that is what is desired")
             self._stop_work()
@@ -208,16 +203,8 @@ class Scheduler(Actor):
             case PassContinued(generation=generation):
                 if generation == self._generation and self._phase == "passing":
                     self._continue_pass()
-            case ProbesAnswered(round=number, answers=answers):
-                if self._walk is not None and number == self._walk.round:
-                    self._apply(tuple(result_of(answer, self._chance) for answer in answers))
-                    self._continue_walk(self._walk)
-            case ProbesFailed(round=number, reason=reason, targets=targets):
-                if self._walk is not None and number == self._walk.round:
-                    self._walk = None
-                    # What nobody could look at still comes up for a look by hand in time (contract 4.2).
-                    self._apply(tuple(unprobed(target) for target in targets))
-                    self._report(last_error=reason)
+            case ConditionProbed() | ConditionNotProbed():
+                self._polls.take(message)
             case SettingsChanged(settings=settings):
                 self._follow(settings)
             case AdaptersChanged():
@@ -274,9 +261,7 @@ class Scheduler(Actor):
                 break
             yield
         yield
-        if self._walk is None:
-            self._rounds += 1
-            self._continue_walk(_Walk(as_of, self._rounds, None))
+        self._polls.begin(as_of, self._settings)
         for _ in range(PURGE_BATCHES):
             purge = PurgeIdempotency(caller=self._caller, limit=PURGE_BATCH)
             if unrefused(self._writer.call(purge, timeout=ASK_SECONDS)) < PURGE_BATCH:
@@ -307,37 +292,10 @@ class Scheduler(Actor):
 
     # ----------------------------------------------------------------- probes
 
-    def _continue_walk(self, walk: _Walk) -> None:
-        """Have the next round of due conditions probed, beside this actor; or end the walk."""
-        concurrency = self._settings[ADAPTER_CONCURRENCY]
-        targets = self._reader.call(
-            ListDueConditions(
-                caller=self._caller,
-                as_of=walk.as_of,
-                project_id=None,
-                after=walk.after,
-                # Small rounds: their results are stored soon, and a slow adapter holds up few others.
-                limit=min(BATCH, 4 * concurrency),
-            ),
-            timeout=ASK_SECONDS,
-        )
-        if not targets:
-            self._walk = None
-            if self._fare.actual == "running" and self._fare.last_error is not None:
-                self._report(last_error=None)
-            return
-        self._rounds += 1
-        number = self._rounds
-        self._walk = _Walk(walk.as_of, number, DueCondition(targets[-1].next_evaluation_at, targets[-1].key))
-        in_turn = 1 + len(targets) // concurrency
-        timeout = self._settings[ADAPTER_TIMEOUT_SECONDS] * (in_turn + 1) + PROBE_SLACK_SECONDS
-        question = RunProbes(caller=self._caller, targets=targets)
-        beside(
-            self._me,
-            "probing",
-            lambda: ProbesAnswered(round=number, answers=self._probes.call(question, timeout=timeout)),
-            lambda _: ProbesFailed(round=number, reason="The adapter pool did not answer.", targets=targets),
-        )
+    def _polled(self, failure: str | None) -> None:
+        """Show what went wrong with a walk over conditions until a walk succeeds."""
+        if self._fare.actual == "running" and self._fare.last_error != failure:
+            self._report(last_error=failure)
 
     def _apply(self, results: tuple[ProbeResult, ...]) -> None:
         self._kept(
@@ -396,7 +354,7 @@ class Scheduler(Actor):
         self._phase = phase
         self._generation += 1
         self._pass = None
-        self._walk = None
+        self._polls.drop()
         if self._alarm is not None:
             self._alarm.cancel()
             self._alarm = None

@@ -26,10 +26,12 @@ from actors.messages.writer import (
     GetLease,
     LeaseLost,
     PurgeIdempotency,
+    RecordAudit,
     ReleaseLease,
     RenewLease,
     SetDesired,
     SnoozeItem,
+    UpdateAdapter,
     UpdateItem,
     UpdateSetting,
 )
@@ -66,6 +68,8 @@ WriterMessage = (
     | RenewLease
     | ReleaseLease
     | UpdateSetting
+    | UpdateAdapter
+    | RecordAudit
     | SetDesired
 )
 
@@ -183,13 +187,14 @@ class Writer(Actor):
             return
         group, self._group = self._group, []
         done, self._done = self._done, []
-        for envelope, answer in group:
-            envelope.answer(answer)
-        self._log_events(done)
         if changed:
+            # Before the answers: whoever then asks a subscriber meets one that knows.
             for subscriber in self._subscribers:
                 subscriber.notify(SettingsChanged(settings=self._store.control.settings))
                 subscriber.notify(AdaptersChanged(registry=self._store.control.adapters))
+        for envelope, answer in group:
+            envelope.answer(answer)
+        self._log_events(done)
 
     def _give_up(self, error: Exception) -> None:
         """Undo the open group and fail whoever waits for it: nothing of it was stored."""
@@ -247,6 +252,12 @@ class Writer(Actor):
                 return self._store.update_setting(
                     moment, message.key, message.value, message.expected_version
                 )
+            case UpdateAdapter():
+                return self._store.update_adapter(
+                    moment, message.name, message.enabled, message.configuration, message.expected_version
+                )
+            case RecordAudit():
+                return self._store.record_audit(moment, message.event_type, message.outcome, message.details)
             case SetDesired():
                 return self._store.set_desired(moment, message.components, message.desired, message.action)
             case _:

@@ -20,6 +20,7 @@ from typing import Any, Final
 from actors.store import WriteStore
 from actors.system import SystemClock, system_random
 from bench import load, seed
+from bench import probes as conditions
 from tests.service import OWNER, TOKEN, Era, Service
 
 ROUNDS: Final = 3
@@ -38,7 +39,7 @@ def main() -> None:
     options = parser.parse_args()
     load.pin(1)
     rows: list[Row] = []
-    for scenario in (start, checks, lists, adds, slow_disk, scheduler):
+    for scenario in (start, checks, lists, adds, slow_disk, scheduler, probes):
         if options.only in scenario.__name__:
             with tempfile.TemporaryDirectory(prefix="remindi-bench-") as folder:
                 for row in scenario(Path(folder)):
@@ -156,6 +157,11 @@ def scheduler(folder: Path) -> Iterator[Row]:
         ">= 20,000/s",
         f"{max(rates):,.0f}/s (median {statistics.median(rates):,.0f}/s)",
     )
+
+
+def probes(folder: Path) -> Iterator[Row]:
+    """Conditions: probes a second, and what a check pays that finds none due."""
+    yield from conditions.probes(folder, _service, ROUNDS)
 
 
 def _pass_rate(database: Path) -> float:

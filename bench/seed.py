@@ -11,15 +11,15 @@ from remindi.events import ActorType, Caller
 from remindi.items import Content, Priority
 from remindi.links import Link, LinkType
 from remindi.requests import IdempotencyKey, NewItem
-from remindi.triggers import AtTime
+from remindi.triggers import AtTime, Trigger
 
 CALLER = Caller(ActorType.AGENT, "mcp:bench", "bench")
 INSTRUCTIONS = "Run the health checks, look at the deployed pages, and note what was seen. " * 3
 DAY_MS = 86_400_000
 
 
-def new_item(number: int, project: str, at: int, grace: int) -> NewItem:
-    """An item of ordinary size: message, instructions, two links."""
+def new_item(number: int, project: str, at: int, grace: int, trigger: Trigger | None = None) -> NewItem:
+    """An item of ordinary size: message, instructions, two links. Without a trigger it fires at ``at``."""
     return NewItem(
         IdempotencyKey("remindi_add", f"seed-{number:08d}", hashlib.sha256(b"%d" % number).digest()),
         Content(
@@ -29,7 +29,7 @@ def new_item(number: int, project: str, at: int, grace: int) -> NewItem:
             INSTRUCTIONS,
             "session-1",
             "lineage-1",
-            AtTime(at),
+            trigger or AtTime(at),
             None,
         ),
         Priority(number % 4),

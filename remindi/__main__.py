@@ -7,7 +7,14 @@ import sys
 from typing import assert_never
 
 from remindi import __version__
-from remindi.cli.arguments import InitArguments, SchemaArguments, ServeArguments, VersionArguments, parse
+from remindi.cli.arguments import (
+    AdaptersArguments,
+    InitArguments,
+    SchemaArguments,
+    ServeArguments,
+    VersionArguments,
+    parse,
+)
 from remindi.cli.exits import OK
 
 
@@ -31,6 +38,10 @@ def main(argv: list[str] | None = None) -> int:
             from remindi.cli import schema
 
             return schema.run(arguments)
+        case AdaptersArguments():
+            from remindi.cli import adapters
+
+            return adapters.run(arguments)
         case VersionArguments():
             print(f"remindi {__version__}")
             return OK

@@ -10,13 +10,21 @@ from typing import Any, Final
 
 from pydantic_core import to_json as _to_json
 
+from remindi.adapters import AdapterRow
 from remindi.answers import CheckItem, CheckPage, HistoryPage, ListPage, Mutated
 from remindi.errors import Refusal
 from remindi.events import ACTOR_WORDS, EVENT_WORDS, Event
 from remindi.evidence import EVIDENCE_WORDS, EvidenceRecord
 from remindi.identifiers import uuid_text
 from remindi.instants import stamp, stamp_or_none
-from remindi.items import PRIORITY_WORDS, READINESS_WORDS, STATE_WORDS, STATUS_WORDS, ItemRecord
+from remindi.items import (
+    PRIORITY_WORDS,
+    READINESS_WORDS,
+    STATE_WORDS,
+    STATUS_WORDS,
+    ConditionStatus,
+    ItemRecord,
+)
 from remindi.legacy_times import with_stamps
 from remindi.links import LINK_WORDS, Link
 from remindi.recurrence import POLICY_WORDS, Recurrence
@@ -272,4 +280,32 @@ def evidence_view(record: EvidenceRecord) -> Json:
         "recorded_at": stamp(record.recorded_at),
         "recorded_by": record.recorded_by,
         "metadata": None if evidence.metadata_json is None else json.loads(evidence.metadata_json),
+    }
+
+
+# ------------------------------------------------------------ administration
+
+
+def adapter_data(row: AdapterRow) -> Json:
+    """One adapter with its whole configuration (contract 7.3, 11.9)."""
+    return {
+        "adapter_name": row.name,
+        "enabled": row.enabled,
+        "configuration": row.configuration.model_dump(mode="json"),
+        "version": row.version,
+        "updated_at": stamp(row.updated_at),
+        "updated_by": row.updated_by,
+    }
+
+
+def probe_data(
+    status: ConditionStatus, latency_ms: int, summary: str, observed_at: int, adapter_version: str
+) -> Json:
+    """What one probe said (contract 7.4)."""
+    return {
+        "status": STATUS_WORDS[status],
+        "latency_ms": latency_ms,
+        "summary": summary,
+        "observed_at": stamp(observed_at),
+        "adapter_version": adapter_version,
     }

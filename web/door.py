@@ -12,8 +12,8 @@ READER_SECONDS = 5.0
 """How long a door waits for the reader."""
 WRITER_SECONDS = 10.0
 """How long a door waits for the writer; longer than the database's busy timeout."""
-PROBES_SECONDS = 65.0
-"""How long a door waits for probes; longer than the longest ``adapters.timeout_seconds``."""
+POOL_SECONDS = 5.0
+"""How long a door waits for the probe pool beyond the time that a probe may take."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

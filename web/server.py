@@ -6,7 +6,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import uvicorn
 import uvloop
@@ -29,11 +29,28 @@ class ServerFailed(Exception):
     """The server did not start."""
 
 
+class Beside(Protocol):
+    """Another way in, on the same loop."""
+
+    async def open(self) -> None:
+        """Listen; it says itself when it cannot."""
+        ...
+
+    async def close(self, grace_seconds: float) -> None:
+        """Take nothing more, and end what runs within so many seconds."""
+        ...
+
+
 class HttpServer:
     """Serves one application until it is stopped. Start it once."""
 
     def __init__(
-        self, app: Any, listener: socket.socket, *, on_death: Callable[[str], None] | None = None
+        self,
+        app: Any,
+        listener: socket.socket,
+        *,
+        on_death: Callable[[str], None] | None = None,
+        beside: Beside | None = None,
     ) -> None:
         """Make a server.
 
@@ -41,6 +58,7 @@ class HttpServer:
             app: an ASGI application.
             listener: a bound stream socket; the server owns it from its start on.
             on_death: told ``"http"``, on the server's thread, when the server ends unasked.
+            beside: opened and closed with the server.
         """
         config = uvicorn.Config(
             app,
@@ -60,6 +78,7 @@ class HttpServer:
         self._server = uvicorn.Server(config)
         self._listener = listener
         self._on_death = on_death
+        self._beside = beside
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop_asked: asyncio.Event | None = None
         self._grace_ends = 0.0
@@ -123,6 +142,8 @@ class HttpServer:
         self._stop_asked = asyncio.Event()
         await server.startup(sockets=[self._listener])
         await server.on_tick(0)
+        if self._beside is not None:
+            await self._beside.open()
         self._listening.set()
         try:
             # NOTE: uvicorn's own loop wakes ten times a second and notices a stop that late.
@@ -133,7 +154,10 @@ class HttpServer:
                 except TimeoutError:
                     await server.on_tick(0)
         finally:
-            await self._wind_down()
+            async with asyncio.TaskGroup() as closing:
+                if self._beside is not None:
+                    closing.create_task(self._beside.close(self._grace_ends - time.monotonic()))
+                await self._wind_down()
 
     async def _wind_down(self) -> None:
         state = self._server.server_state

@@ -10,6 +10,14 @@ from remindi.errors import Refusal
 from remindi.items import ConditionStatus
 
 
+class Outcome(NamedTuple):
+    """What a look says of a condition (contract 7.4)."""
+
+    status: ConditionStatus
+    summary: str
+    """A fixed sentence of at most 256 bytes, without target data."""
+
+
 class ProbeAnswer(NamedTuple):
     """What one probe said of one target (contract 7.4)."""
 
@@ -19,13 +27,6 @@ class ProbeAnswer(NamedTuple):
     observed_at: int
     adapter_version: str
     latency_ms: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunProbes(Request[tuple[ProbeAnswer, ...]]):
-    """Probe the targets; every target gets an answer."""
-
-    targets: tuple[ProbeTarget, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,11 +62,13 @@ class LookEnded(Notice):
     """A look at the outside, by number, is over."""
 
     number: int
-    outcome: object
+    result: Outcome | Refusal | None
+    """An outcome of a probe; of a configuration, what is wrong with it."""
+    observed_at: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LookOverdue(Notice):
+class LookExpired(Notice):
     """The time of a look is over, whether or not its thread has ended."""
 
     number: int

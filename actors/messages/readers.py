@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from actors.messages import Request
 from actors.messages.control import Control, SettingRow
+from remindi.adapters import AdapterRow
 from remindi.answers import CheckPage, HistoryPage, ListPage
 from remindi.audit import AuditQuery, AuditRow
 from remindi.errors import Refusal
@@ -104,6 +105,11 @@ class GetControl(Request[Control]):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListSettings(Request[tuple[SettingRow, ...]]):
     """The setting rows, by key."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListAdapters(Request[tuple[AdapterRow, ...]]):
+    """The adapter rows, by name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 from actors.messages import Notice, Request
 from actors.messages.probes import ProbeAnswer
-from actors.messages.readers import ProbeTarget
 from remindi.settings import Settings
 
 
@@ -23,20 +22,22 @@ class PassContinued(Notice):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProbesAnswered(Notice):
-    """The adapter pool has looked at the conditions of one round."""
+class ConditionProbed(Notice):
+    """The adapter pool has looked at one condition of a walk."""
 
-    round: int
-    answers: tuple[ProbeAnswer, ...]
+    walk: int
+    key: int
+    answer: ProbeAnswer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProbesFailed(Notice):
-    """The adapter pool gave no answer to one round of these targets."""
+class ConditionNotProbed(Notice):
+    """The adapter pool did not look at one condition of a walk."""
 
-    round: int
-    reason: str
-    targets: tuple[ProbeTarget, ...]
+    walk: int
+    key: int
+    reason: str | None
+    """What went wrong, in words; null: nothing did, its turn did not come."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from actors.messages import Request
 from actors.messages.control import LeaseRow, SettingRow, WorkloadRow
+from remindi.adapters import AdapterRow, Configuration
 from remindi.answers import CheckPage, Mutated
 from remindi.errors import Refusal
 from remindi.events import LifecycleEvent
@@ -149,6 +150,27 @@ class UpdateSetting(Request[SettingRow | Refusal]):
     key: str
     value: int
     expected_version: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpdateAdapter(Request[AdapterRow | Refusal]):
+    """Store an adapter whole; whoever probes is told after the commit (contract 11.9)."""
+
+    name: str
+    enabled: bool
+    configuration: Configuration
+    expected_version: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordAudit(Request[Refusal | None]):
+    """Store an audit row of what came to nothing before the writer was asked (contract 13.2)."""
+
+    event_type: str
+    outcome: str
+    """``rejected`` or ``failed``."""
+    details: tuple[tuple[str, str], ...]
+    """Names and values of its ``details``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

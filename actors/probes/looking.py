@@ -10,20 +10,22 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv6Address, ip_address
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
+from actors.messages.probes import Outcome
 from actors.system import Clock, SystemClock
-from remindi.items import ConditionStatus
+
+__all__ = [
+    "Address",
+    "Deadline",
+    "DeadlineReached",
+    "Outcome",
+    "Outside",
+    "Resolver",
+    "system_resolver",
+]
 
 Address = IPv4Address | IPv6Address
-
-
-class Outcome(NamedTuple):
-    """What a probe says of a condition (contract 7.4)."""
-
-    status: ConditionStatus
-    summary: str
-    """A fixed sentence of at most 256 bytes, without target data."""
 
 
 class DeadlineReached(Exception):

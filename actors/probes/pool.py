@@ -1,29 +1,76 @@
-"""The adapter pool: owns the adapter configuration and answers what conditions look like (contract 7.4).
+"""The adapter pool: owns the adapter configuration and every look at the outside (contract 7.2 to 7.4).
 
-No adapter can be enabled yet, so every answer is ``unknown``, with the reason. An adapter's probe is a
-module beside this one; the pool will run them side by side and answer when they are done.
+Each look has a thread of its own, at most ``adapters.max_concurrency`` at a time, and a deadline. The
+actor itself never waits: it starts looks, takes their outcomes as notices and answers who asked. A
+thread that outlives its deadline (a resolver, a dead network file system) is left alone; its slot goes
+on, and what it looks at is not looked at again before it has ended.
 """
 
+import itertools
 import logging
+import threading
+from collections import deque
 from collections.abc import Callable
-from typing import Final, assert_never
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple, assert_never
 
 from actors.actor import Actor
-from actors.messages.probes import AdaptersChanged, ProbeAnswer, RunProbes
+from actors.address import Address, Envelope, Unavailable
+from actors.messages.probes import (
+    AdaptersChanged,
+    CheckConfiguration,
+    LookEnded,
+    LookExpired,
+    NotProbed,
+    Outcome,
+    ProbeAnswer,
+    RunProbe,
+)
 from actors.messages.readers import ProbeTarget
 from actors.messages.scheduler import SettingsChanged
-from actors.system import Clock
-from remindi.adapters import ADAPTER_VERSION, AdapterRegistry
+from actors.probes import adapters
+from actors.probes.looking import Deadline, Outside
+from actors.timer import Alarm, Timer
+from remindi.adapters import ADAPTER_VERSION, Adapter, AdapterRegistry, Configuration
+from remindi.errors import Refusal, invalid
+from remindi.events import ActorType, Caller
 from remindi.items import ConditionStatus
-from remindi.settings import Settings
+from remindi.settings import ADAPTER_CONCURRENCY, ADAPTER_TIMEOUT_SECONDS, Settings
 
 log = logging.getLogger("remindi.probes")
 
-DISABLED: Final = "The adapter is disabled."
-UNREGISTERED: Final = "The adapter is not registered."
-NO_PROBE: Final = "This Remindi has no probe for the adapter."
+STUCK: Final = Outcome(ConditionStatus.UNKNOWN, "An earlier probe of the target has not ended yet.")
+UNREADABLE: Final = invalid(("/configuration/roots", "format"))
+GRACE_SECONDS: Final = 0.25
+"""How long after its deadline a look may still tell that the deadline ended it."""
+MAX_STUCK: Final = 64
+"""Threads that may outlive their deadline; beyond them nothing new is looked at."""
+_RETRY_SECONDS: Final = 0.2
 
-Message = RunProbes | AdaptersChanged | SettingsChanged
+Message = LookEnded | LookExpired | AdaptersChanged | SettingsChanged
+Result = Outcome | Refusal | None
+_numbers = itertools.count(1)
+"""Numbers of looks; no successor of a pool ever takes an outcome for its own."""
+
+
+class _Asker(NamedTuple):
+    """Who waits for a look, and until when its start is worth it (monotonic; null: always)."""
+
+    envelope: Envelope
+    start_by: float | None
+
+
+@dataclass(slots=True)
+class _Look:
+    """One look at the outside, wanted by one asker or several."""
+
+    target: ProbeTarget | Configuration
+    askers: list[_Asker]
+    of_scheduler: bool
+    number: int = 0
+    adapter: Adapter | None = None
+    began: float = 0.0
+    alarm: Alarm | None = None
 
 
 class Pool(Actor):
@@ -34,7 +81,9 @@ class Pool(Actor):
         name: str,
         on_death: Callable[[str], None],
         *,
-        clock: Clock,
+        me: Address,
+        timer: Timer,
+        outside: Outside,
         registry: AdapterRegistry,
         settings: Settings,
     ) -> None:
@@ -43,34 +92,206 @@ class Pool(Actor):
         Args:
             name: of its address.
             on_death: told the name when it ends unasked.
-            clock: says when a condition was looked at.
+            me: its own address; the threads tell their outcomes there.
+            timer: tells which looks are overdue.
+            outside: clocks and resolver of the probes.
             registry: the adapters as they are configured now.
             settings: as they are now; deadline and number of probes at a time.
         """
         super().__init__(name, on_death)
-        self._clock = clock
+        self._me = me
+        self._timer = timer
+        self._outside = outside
         self._registry = registry
         self._settings = settings
+        self._waiting: tuple[deque[_Look], deque[_Look]] = (deque(), deque())
+        self._turn = 0
+        self._wanted: dict[Any, _Look] = {}
+        self._running: dict[int, _Look] = {}
+        self._stuck: dict[int, _Look] = {}
+        self._closed = threading.Event()
 
-    def handle(self, message: Message) -> tuple[ProbeAnswer, ...] | None:
-        """Handle one message."""
+    # ------------------------------------------------------------------ asked
+
+    def receive(self, envelope: Envelope) -> None:
+        """Take an ask in; it is answered when somebody has looked."""
+        match envelope.message:
+            case RunProbe(caller=caller, target=target, start_within=start_within):
+                self._take(target, envelope, caller, start_within)
+            case CheckConfiguration(caller=caller, configuration=configuration):
+                self._take(configuration, envelope, caller, None)
+            case _:
+                super().receive(envelope)
+
+    def _take(
+        self,
+        target: ProbeTarget | Configuration,
+        envelope: Envelope,
+        caller: Caller,
+        start_within: float | None,
+    ) -> None:
+        now = self._outside.clock.monotonic()
+        asker = _Asker(envelope, None if start_within is None else now + start_within)
+        key = _key(target)
+        look = self._wanted.get(key)
+        if look is not None:
+            look.askers.append(asker)
+            return
+        look = _Look(target, [asker], caller.actor_type == ActorType.SCHEDULER)
+        self._wanted[key] = look
+        self._waiting[look.of_scheduler].append(look)
+
+    def handle(self, message: Message) -> None:
+        """Handle one notice."""
         match message:
-            case RunProbes(targets=targets):
-                return tuple(self._look(target) for target in targets)
+            case LookEnded():
+                self._ended(message)
+            case LookExpired(number=number):
+                self._overdue(number)
             case AdaptersChanged(registry=registry):
                 self._registry = registry
             case SettingsChanged(settings=settings):
                 self._settings = settings
             case _:
                 assert_never(message)
+
+    def handled(self) -> None:
+        """Start what may start now."""
+        while len(self._running) < self._settings[ADAPTER_CONCURRENCY]:
+            look = self._next()
+            if look is None:
+                return
+            self._start(look)
+
+    def on_stop(self) -> None:
+        """Leave nobody waiting (pykka's hook)."""
+        self._close()
+
+    def on_failure(self, *told: Any) -> None:
+        """Leave nobody waiting (pykka's hook)."""
+        self._close()
+        super().on_failure(*told)
+
+    def _close(self) -> None:
+        self._closed.set()
+        for look in self._wanted.values():
+            for asker in look.askers:
+                asker.envelope.fail(Unavailable())
+        self._wanted.clear()
+
+    # ------------------------------------------------------------------ looks
+
+    def _next(self) -> _Look | None:
+        """The next look that somebody still waits for: scheduler and checks take turns."""
+        while any(self._waiting):
+            self._turn = 1 - self._turn
+            queue = self._waiting[self._turn] or self._waiting[1 - self._turn]
+            look = queue.popleft()
+            now = self._outside.clock.monotonic()
+            for asker in look.askers:
+                if asker.start_by is not None and asker.start_by < now:
+                    asker.envelope.answer(NotProbed())
+            look.askers = [asker for asker in look.askers if asker.start_by is None or asker.start_by >= now]
+            if look.askers:
+                return look
+            del self._wanted[_key(look.target)]
         return None
 
-    def _look(self, target: ProbeTarget) -> ProbeAnswer:
-        adapter = self._registry.get(target.condition.adapter)
-        if adapter is None:
-            summary = UNREGISTERED
-        elif not adapter.enabled:
-            summary = DISABLED
-        else:
-            summary = NO_PROBE
-        return ProbeAnswer(target, ConditionStatus.UNKNOWN, summary, self._clock.now(), ADAPTER_VERSION, 0)
+    def _start(self, look: _Look) -> None:
+        clock = self._outside.clock
+        look.number = next(_numbers)
+        look.adapter = self._adapter(look)
+        look.began = clock.monotonic()
+        if len(self._stuck) >= MAX_STUCK or any(_same(look, stuck) for stuck in self._stuck.values()):
+            self._answer(look, STUCK if isinstance(look.target, ProbeTarget) else UNREADABLE, clock.now())
+            return
+        seconds = self._settings[ADAPTER_TIMEOUT_SECONDS]
+        self._running[look.number] = look
+        look.alarm = self._timer.after(seconds + GRACE_SECONDS, self._me, LookExpired(number=look.number))
+        threading.Thread(
+            target=self._look,
+            args=(look.number, look.target, look.adapter, Deadline(seconds, clock.monotonic)),
+            name=f"{self.name}:look",
+            # A daemon: a thread that is stuck must not keep the process alive.
+            daemon=True,
+        ).start()
+
+    def _look(
+        self, number: int, target: ProbeTarget | Configuration, adapter: Adapter | None, deadline: Deadline
+    ) -> None:
+        """Look, on a thread of its own, and tell; a full inbox or a restart is waited out."""
+        result: Result
+        try:
+            if isinstance(target, ProbeTarget):
+                result = adapters.look(adapter, target.condition, self._outside, deadline)
+            else:
+                result = adapters.check_configuration(target)
+        except Exception as error:
+            # The text of the error may name the target.
+            log.error("a probe broke", extra={"error": type(error).__name__})
+            result = adapters.FAILED if isinstance(target, ProbeTarget) else UNREADABLE
+        told = LookEnded(number=number, result=result, observed_at=self._outside.clock.now())
+        while not self._me.notify(told) and not self._closed.wait(_RETRY_SECONDS):
+            continue
+
+    def _ended(self, told: LookEnded) -> None:
+        self._stuck.pop(told.number, None)
+        look = self._running.pop(told.number, None)
+        if look is None:
+            return
+        if look.alarm is not None:
+            look.alarm.cancel()
+        if self._adapter(look) != look.adapter:
+            # What was seen under another configuration is no answer to the present one.
+            self._waiting[look.of_scheduler].appendleft(look)
+            return
+        self._answer(look, told.result, told.observed_at)
+
+    def _overdue(self, number: int) -> None:
+        look = self._running.pop(number, None)
+        if look is None:
+            return
+        self._stuck[number] = look
+        result = adapters.TIME_IS_UP if isinstance(look.target, ProbeTarget) else UNREADABLE
+        self._answer(look, result, self._outside.clock.now())
+
+    def _answer(self, look: _Look, result: Result, observed_at: int) -> None:
+        del self._wanted[_key(look.target)]
+        answer: ProbeAnswer | Result = result
+        if isinstance(look.target, ProbeTarget):
+            assert isinstance(result, Outcome)
+            latency = self._outside.clock.monotonic() - look.began
+            answer = ProbeAnswer(
+                look.target,
+                result.status,
+                result.summary,
+                observed_at,
+                ADAPTER_VERSION,
+                round(latency * 1_000),
+            )
+        for asker in look.askers:
+            asker.envelope.answer(answer)
+
+    def _adapter(self, look: _Look) -> Adapter | None:
+        if isinstance(look.target, ProbeTarget):
+            return self._registry.get(look.target.condition.adapter)
+        return None
+
+
+def _key(target: ProbeTarget | Configuration) -> Any:
+    """What two asks have in common when one look answers both."""
+    if isinstance(target, ProbeTarget):
+        return (target.key, target.version, target.condition)
+    return id(target)
+
+
+def _same(look: _Look, stuck: _Look) -> bool:
+    """Whether a look goes where another is stuck."""
+    one, other = look.target, stuck.target
+    if isinstance(one, ProbeTarget) and isinstance(other, ProbeTarget):
+        return (one.condition.adapter, one.condition.parameters_json, look.adapter) == (
+            other.condition.adapter,
+            other.condition.parameters_json,
+            stuck.adapter,
+        )
+    return False

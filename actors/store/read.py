@@ -4,9 +4,10 @@ from pathlib import Path
 
 from actors.messages.control import Control, SettingRow
 from actors.messages.readers import ConditionsDue, DueCondition, ProbeTarget, Unsettled, Waiting
-from actors.store import audits, checks, control, history, items, lists, overview, ripe
+from actors.store import adapters, audits, checks, control, history, items, lists, overview, ripe
 from actors.store.connections import open_reader, snapshot, translated
 from actors.store.names import Names
+from remindi.adapters import AdapterRow
 from remindi.answers import CheckPage, HistoryPage, ListPage
 from remindi.audit import AuditQuery, AuditRow
 from remindi.errors import NOT_FOUND, Refusal
@@ -86,6 +87,11 @@ class ReadStore:
         """The setting rows."""
         with translated(), snapshot(self._connection):
             return control.setting_rows(self._connection)
+
+    def adapter_rows(self) -> tuple[AdapterRow, ...]:
+        """The adapter rows."""
+        with translated(), snapshot(self._connection):
+            return adapters.adapter_rows(self._connection)
 
     def audit_page(self, query: AuditQuery) -> tuple[AuditRow, ...]:
         """Administration events."""

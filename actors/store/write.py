@@ -9,7 +9,7 @@ from typing import Final
 import apsw
 
 from actors.messages.control import Control, LeaseRow, SettingRow, WorkloadRow
-from actors.store import control, idempotency, items, search
+from actors.store import adapters, control, idempotency, items, leases, search
 from actors.store.checks import change_number
 from actors.store.connections import BUSY_TIMEOUT_MS, open_reader, open_writer, translated
 from actors.store.errors import Damaged
@@ -19,9 +19,11 @@ from actors.store.mutations import Moment, Mutations
 from actors.store.names import Names
 from actors.store.tally import Tally
 from actors.system import Clock, Identifiers, Random
+from remindi import audit
+from remindi.adapters import AdapterRow, Configuration
 from remindi.errors import Refusal
 from remindi.events import Caller
-from remindi.settings import BY_KEY, IDEMPOTENCY_RETENTION_DAYS, LEASE_SECONDS, Settings
+from remindi.settings import IDEMPOTENCY_RETENTION_DAYS, LEASE_SECONDS, Settings
 
 log = logging.getLogger("remindi.store")
 
@@ -50,7 +52,7 @@ class WriteStore:
                 migrate(self._connection, path, clock.now())
                 self._connection.execute("BEGIN IMMEDIATE")
                 control.add_missing_rows(self._connection, clock.now())
-                control.drop_leases(self._connection)
+                leases.drop_leases(self._connection)
                 self._names = Names(self._connection)
                 number = self._names.intern(owner)
                 self._connection.execute("COMMIT")
@@ -191,15 +193,30 @@ class WriteStore:
             caller=moment.caller,
             now=moment.now,
         )
-        details = {"setting_key": key if key in BY_KEY else "unknown"}
-        if isinstance(answer, Refusal):
-            self._audit(
-                moment, "runtime_setting_updated", "rejected", details | {"failure_code": answer.code.value}
-            )
-        else:
-            self._stale_control = True
-            self._audit(moment, "runtime_setting_updated", "succeeded", details)
+        self._audit_update(moment, audit.RUNTIME_SETTING_UPDATED, audit.about_setting(key), answer)
         return answer
+
+    def update_adapter(
+        self, moment: Moment, name: str, enabled: bool, configuration: Configuration, expected_version: int
+    ) -> AdapterRow | Refusal:
+        """Store an adapter with its audit row, also when it is refused (contract 13.2)."""
+        answer = adapters.update_adapter(
+            self._connection,
+            name=name,
+            enabled=enabled,
+            configuration=configuration,
+            expected_version=expected_version,
+            caller=moment.caller,
+            now=moment.now,
+        )
+        self._audit_update(moment, audit.ADAPTER_CONFIG_UPDATED, audit.about_adapter(name), answer)
+        return answer
+
+    def record_audit(
+        self, moment: Moment, kind: str, outcome: str, details: tuple[tuple[str, str], ...]
+    ) -> None:
+        """Store an audit row alone."""
+        self._audit(moment, kind, outcome, dict(details))
 
     def set_desired(
         self, moment: Moment, components: tuple[str, ...], desired: str, action: str
@@ -208,28 +225,28 @@ class WriteStore:
         rows = control.set_desired(self._connection, components, desired, moment.caller, moment.now)
         self._stale_control = True
         for component in components:
-            self._audit(moment, f"workload_{action}", "succeeded", {"component": component})
+            self._audit(moment, f"workload_{action}", audit.SUCCEEDED, {"component": component})
         return rows
 
     def acquire_lease(self, moment: Moment, holder: str) -> LeaseRow | None:
         """Take the lease (contract 8.3)."""
-        return control.acquire_lease(self._connection, holder, moment.now, self._lease_ms())
+        return leases.acquire_lease(self._connection, holder, moment.now, self._lease_ms())
 
     def lease(self) -> LeaseRow | None:
         """The lease as it stands."""
-        return control.read_lease(self._connection)
+        return leases.read_lease(self._connection)
 
     def renew_lease(self, moment: Moment, held: LeaseRow) -> LeaseRow | None:
         """Renew the lease (contract 8.3)."""
-        return control.renew_lease(self._connection, held, moment.now, self._lease_ms())
+        return leases.renew_lease(self._connection, held, moment.now, self._lease_ms())
 
     def release_lease(self, held: LeaseRow) -> bool:
         """Free the lease (contract 8.3)."""
-        return control.release_lease(self._connection, held)
+        return leases.release_lease(self._connection, held)
 
     def holds_lease(self, moment: Moment, holder: str) -> bool:
         """Whether ``holder`` may write under the lease now."""
-        return control.holds_lease(self._connection, holder, moment.now)
+        return leases.holds_lease(self._connection, holder, moment.now)
 
     def purge_idempotency(self, moment: Moment, limit: int) -> int:
         """Drop expired keys from the oldest on."""
@@ -239,6 +256,14 @@ class WriteStore:
     def _lease_ms(self) -> int:
         settings: Settings = self.control.settings
         return settings[LEASE_SECONDS] * 1_000
+
+    def _audit_update(self, moment: Moment, kind: str, details: dict[str, str], answer: object) -> None:
+        """Audit a change of control rows, which makes ``control`` stale unless it was refused."""
+        if isinstance(answer, Refusal):
+            self._audit(moment, kind, audit.REJECTED, details | {"failure_code": answer.code.value})
+        else:
+            self._stale_control = True
+            self._audit(moment, kind, audit.SUCCEEDED, details)
 
     def _audit(self, moment: Moment, kind: str, outcome: str, details: dict[str, str]) -> None:
         control.audit(

@@ -27,9 +27,10 @@ from remindi.adapters.parameters import (
     Parameters,
     TcpParameters,
     WindowParameters,
+    parameters_of_alias,
     read_parameters,
 )
-from remindi.adapters.registry import Adapter, AdapterRegistry
+from remindi.adapters.registry import Adapter, AdapterRegistry, AdapterRow
 
 ADAPTER_VERSION: Final = "1"
 """``adapter_version`` of every probe result; rises when an adapter judges otherwise than before."""
@@ -45,6 +46,7 @@ __all__ = [
     "UNKNOWN_ALIAS_WARNING",
     "Adapter",
     "AdapterRegistry",
+    "AdapterRow",
     "Configuration",
     "FileExistsConfiguration",
     "FileParameters",
@@ -58,6 +60,7 @@ __all__ = [
     "TcpReachableConfiguration",
     "WindowParameters",
     "admit",
+    "parameters_of_alias",
     "read_configuration",
     "read_parameters",
 ]

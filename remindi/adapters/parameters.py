@@ -11,6 +11,8 @@ from remindi.adapters.configuration import (
     MIN_STATUS,
     OBSERVATION_WINDOW_ENDED,
     TCP_REACHABLE,
+    Configuration,
+    ObservationWindowConfiguration,
 )
 from remindi.errors import ErrorCode, Refusal, invalid
 from remindi.inputs.failures import Arguments, read
@@ -70,3 +72,10 @@ def read_parameters(adapter: str, parameters_json: str) -> Parameters | Refusal:
     if isinstance(found, Refusal):
         return invalid(*[(error.field, "parameters") for error in found.errors])
     return found
+
+
+def parameters_of_alias(configuration: Configuration, alias: str) -> str | None:
+    """Parameters, as JSON text, of a condition that only names this alias; None when there is none such."""
+    if isinstance(configuration, ObservationWindowConfiguration) or alias not in configuration.aliases:
+        return None
+    return json.dumps({"path_alias" if configuration.type == FILE_EXISTS else "target": alias})

@@ -1,4 +1,4 @@
-"""The registry: an immutable snapshot of the four adapters as they are configured now."""
+"""The registry: an immutable snapshot of the four adapters as they are configured now; and their rows."""
 
 from collections.abc import Iterable, Iterator
 from types import MappingProxyType
@@ -13,6 +13,17 @@ class Adapter(NamedTuple):
     name: str
     enabled: bool
     configuration: Configuration
+
+
+class AdapterRow(NamedTuple):
+    """An adapter as it is stored: versioned, with who changed it last (contract 11.9)."""
+
+    name: str
+    enabled: bool
+    configuration: Configuration
+    version: int
+    updated_at: int
+    updated_by: str
 
 
 class AdapterRegistry:

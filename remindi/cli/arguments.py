@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final, NoReturn
 
 from remindi import __version__
+from remindi.adapters import ADAPTER_NAMES
 from remindi.cli.exits import EXITS, USAGE
 from remindi.config import VARIABLES
 
@@ -48,7 +49,45 @@ class VersionArguments:
     """``remindi version``."""
 
 
-Arguments = ServeArguments | InitArguments | SchemaArguments | VersionArguments
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdaptersArguments:
+    """``remindi adapters``: what its actions have in common."""
+
+    env_file: Path | None
+    as_json: bool
+    """Whether the envelope of the answer is printed instead of text for people."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListAdaptersArguments(AdaptersArguments):
+    """``remindi adapters list``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowAdapterArguments(AdaptersArguments):
+    """``remindi adapters show NAME``."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetAdapterArguments(AdaptersArguments):
+    """``remindi adapters set NAME --file FILE``."""
+
+    name: str
+    file: Path
+    """``-``: standard input."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TryAliasArguments(AdaptersArguments):
+    """``remindi adapters test NAME ALIAS``."""
+
+    name: str
+    alias: str
+
+
+Arguments = ServeArguments | InitArguments | SchemaArguments | VersionArguments | AdaptersArguments
 
 
 class _Parser(argparse.ArgumentParser):
@@ -71,8 +110,26 @@ def parse(argv: list[str] | None = None) -> Arguments:
             return InitArguments(given.dir, given.env_file or given.dir / ENV_FILE_NAME, given.port)
         case "schema":
             return SchemaArguments(given.write)
+        case "adapters":
+            return _adapter_command(given)
         case _:
             return VersionArguments()
+
+
+def _adapter_command(given: argparse.Namespace) -> AdaptersArguments:
+    match given.action:
+        case "list":
+            return ListAdaptersArguments(env_file=given.env_file, as_json=given.json)
+        case "show":
+            return ShowAdapterArguments(env_file=given.env_file, as_json=given.json, name=given.name)
+        case "set":
+            return SetAdapterArguments(
+                env_file=given.env_file, as_json=given.json, name=given.name, file=given.file
+            )
+        case _:
+            return TryAliasArguments(
+                env_file=given.env_file, as_json=given.json, name=given.name, alias=given.alias
+            )
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -87,6 +144,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=_Parser)
     _add_serve(commands)
     _add_init(commands)
+    _add_adapters(commands)
     commands.add_parser("version", help="print the version", allow_abbrev=False)
     schema = commands.add_parser(
         "schema", help="write or check the generated schema/tools", allow_abbrev=False
@@ -140,6 +198,54 @@ def _add_init(commands: "argparse._SubParsersAction[_Parser]") -> None:
         default=DEFAULT_PORT,
         help="port that the instructions name (default: %(default)s)",
     )
+
+
+def _add_adapters(commands: "argparse._SubParsersAction[_Parser]") -> None:
+    adapters = commands.add_parser(
+        "adapters",
+        help="list, show, set or test the adapters of conditions",
+        description="What conditions may look at. Works with a service that runs, through its socket in the"
+        " data directory, and with one that is stopped; a change is in force at once.",
+        allow_abbrev=False,
+    )
+    actions = adapters.add_subparsers(dest="action", required=True, metavar="ACTION", parser_class=_Parser)
+    name = _Parser(add_help=False)
+    name.add_argument("name", metavar="NAME", help=f"one of {', '.join(ADAPTER_NAMES)}")
+    _add_action(actions, "list", "list the adapters")
+    _add_action(actions, "show", "print what an adapter is set to, as JSON that `set` takes", name)
+    change = _add_action(actions, "set", "set an adapter whole", name)
+    change.add_argument(
+        "--file",
+        type=Path,
+        required=True,
+        metavar="FILE",
+        help="JSON as `show` prints it, - for standard input; without expected_version whatever is set now is"
+        " replaced",
+    )
+    test = _add_action(
+        actions, "test", "probe an alias once; exits 0 when it is satisfied, 1 when it is not", name
+    )
+    test.add_argument("alias", metavar="ALIAS", help="an alias of the adapter")
+
+
+def _add_action(
+    actions: "argparse._SubParsersAction[_Parser]",
+    action: str,
+    what: str,
+    *parents: _Parser,
+) -> _Parser:
+    parser = actions.add_parser(
+        action, help=what, description=f"{what.capitalize()}.", parents=parents, allow_abbrev=False
+    )
+    parser.add_argument(
+        "--env-file",
+        type=Path,
+        metavar="FILE",
+        help=f"the env file of the service (default: the environment; {DEFAULT_STATE / ENV_FILE_NAME} when"
+        " it is there and REMINDI_DB_PATH is not set)",
+    )
+    parser.add_argument("--json", action="store_true", help="print the answer as one line of JSON")
+    return parser
 
 
 def _port(text: str) -> int:

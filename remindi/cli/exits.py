@@ -14,6 +14,15 @@ class Exit(NamedTuple):
     meaning: str
 
 
+class Refused(Exception):
+    """A command is not carried out: an exit code, and lines for people."""
+
+    def __init__(self, code: int, text: str) -> None:
+        """Keep both."""
+        super().__init__(text)
+        self.code = code
+
+
 OK: Final = 0
 FAILED: Final = 1
 USAGE: Final = 2
@@ -27,7 +36,7 @@ CONFIGURATION: Final = 78
 
 EXITS: Final = (
     Exit(OK, "OK", "done; a service ended because it was asked to"),
-    Exit(FAILED, "FAILED", "a check found something: generated files that are not up to date"),
+    Exit(FAILED, "FAILED", "refused, not satisfied, or not up to date: the lines say what"),
     Exit(USAGE, "USAGE", "the command line is wrong"),
     Exit(DATABASE, "DATABASE", "the database is damaged or holds what no Remindi wrote"),
     Exit(PORT, "PORT", "the address cannot be listened on"),

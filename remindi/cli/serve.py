@@ -23,6 +23,7 @@ from actors.lease import LeaseKeeper
 from actors.messages.control import Control
 from actors.messages.readers import GetControl
 from actors.messages.workloads import ActorDied, ActorRestarted, ResumeWorkloads, WorkloadsHeld
+from actors.probes.looking import Outside
 from actors.probes.pool import Pool
 from actors.readers import Reader
 from actors.scheduler import Scheduler
@@ -38,11 +39,14 @@ from remindi.callers import mcp_actor_id
 from remindi.cli import environment, exits, logs
 from remindi.cli.arguments import ServeArguments
 from remindi.cli.envfile import EnvFileError
+from remindi.cli.exits import Refused
 from remindi.config import Config, Loaded, Rejected
 from remindi.cursors import Cursors
 from remindi.events import ActorType, Caller
 from web.asgi import create_app
 from web.door import Door
+from web.operator.operations import Operations
+from web.operator.socket import OperatorSocket
 from web.server import HttpServer, ServerFailed
 
 log = logging.getLogger("remindi.service")
@@ -61,15 +65,6 @@ COLLECT_AFTER: Final = 50_000
 """Allocations between two looks of the garbage collector."""
 
 OnDeath = Callable[[str], None]
-
-
-class Refused(Exception):
-    """The service does not start: an exit code, and one line for people."""
-
-    def __init__(self, code: int, line: str) -> None:
-        """Keep both."""
-        super().__init__(line)
-        self.code = code
 
 
 def run(arguments: ServeArguments) -> int:
@@ -225,7 +220,12 @@ class _Service:
         )
         listener = _bound(self._arguments.host, self._arguments.port)
         host, port = listener.getsockname()[:2]
-        self._http = HttpServer(create_app(door), listener, on_death=self._supervisor.ask_to_give_up)
+        self._http = HttpServer(
+            create_app(door),
+            listener,
+            on_death=self._supervisor.ask_to_give_up,
+            beside=OperatorSocket(self._database.parent, Operations(door)),
+        )
         try:
             self._http.start()
         except ServerFailed:
@@ -237,7 +237,7 @@ class _Service:
         try:
             self._supervisor.start()
         except StartFailed as failed:
-            raise _refusal_of(failed) from failed
+            raise refusal_of(failed) from failed
 
     def _resume_workloads(self) -> None:
         try:
@@ -304,7 +304,13 @@ class _Service:
     def _make_pool(self, on_death: OnDeath, _former: Actor | None) -> Actor:
         control = self._control()
         return Pool(
-            "probes", on_death, clock=self._clock, registry=control.adapters, settings=control.settings
+            "probes",
+            on_death,
+            me=self._probes,
+            timer=self._timer,
+            outside=Outside(clock=self._clock),
+            registry=control.adapters,
+            settings=control.settings,
         )
 
     def _make_lease_keeper(self, on_death: OnDeath, former: Actor | None) -> Actor:
@@ -431,7 +437,7 @@ def _bound(host: str, port: int) -> socket.socket:
     return listener
 
 
-def _refusal_of(failed: StartFailed) -> Refused:
+def refusal_of(failed: StartFailed) -> Refused:
     """The line and the exit code for an actor that did not start."""
     cause = failed.__cause__
     match cause:

@@ -16,7 +16,9 @@ from actors.messages.lease import RenewalDue
 from actors.messages.scheduler import Ticked
 from actors.messages.workloads import ListWorkloads, ResumeWorkloads, TurnWorkloads, Workload
 from actors.messages.writer import AcquireLease, UpdateSetting
-from actors.probes.pool import DISABLED, Pool
+from actors.probes.adapters import DISABLED
+from actors.probes.looking import Outside
+from actors.probes.pool import Pool
 from actors.scheduler import Scheduler
 from actors.system import system_random
 from actors.workloads import Controller
@@ -51,7 +53,15 @@ class Background:
         self._added = 0
         stage.put(
             self.probes,
-            Pool("probes", alone, clock=clock, registry=AdapterRegistry.defaults(), settings=DEFAULTS),
+            Pool(
+                "probes",
+                alone,
+                me=self.probes,
+                timer=timer,
+                outside=Outside(clock=clock),
+                registry=AdapterRegistry.defaults(),
+                settings=DEFAULTS,
+            ),
         )
         self.keeper = LeaseKeeper(
             "lease",
@@ -243,7 +253,10 @@ def test_a_condition_of_a_disabled_adapter_is_answered_unknown_and_fires_by_hand
     running.run_pass()
     probed = running.shows(remindi_id, "last_condition_status", "unknown")
     assert (probed["state"], probed["version"]) == ("scheduled", 2)
-    assert (probed["last_condition_status"], probed["last_condition_detail"]) == ("unknown", DISABLED)
+    assert (probed["last_condition_status"], probed["last_condition_detail"]) == (
+        "unknown",
+        DISABLED.summary,
+    )
     spread = millis(probed["next_evaluation_at"]) - running.clock.now()
     assert 54_000 <= spread <= 66_000
 

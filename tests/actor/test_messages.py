@@ -13,11 +13,11 @@ import pytest
 
 import actors.messages
 from actors.messages import Notice, Request
-from remindi.adapters import AdapterRegistry
+from remindi.adapters import AdapterRegistry, Configuration
 from remindi.settings import Settings
 
 ATOMS = (int, str, bytes, bool, float, type(None))
-SNAPSHOTS = (Settings, AdapterRegistry)
+SNAPSHOTS = (Settings, AdapterRegistry, *typing.get_args(Configuration))
 """Classes that hold a read-only mapping and have no way of being changed."""
 QUERIES = ("Get", "List")
 PAST = ("ed", "Held", "Known", "Due")

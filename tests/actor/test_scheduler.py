@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from actors.address import Address
+from actors.address import Address, Envelope, Inbox
 from actors.messages import Ping
 from actors.messages.control import Control, WorkloadRow
 from actors.messages.lease import FreeLease, LeaseWanted
-from actors.messages.probes import ProbeAnswer, RunProbes
+from actors.messages.probes import ProbeAnswer, RunProbe
 from actors.messages.readers import (
     DueCondition,
     GetControl,
@@ -32,20 +32,29 @@ from actors.messages.writer import (
     ApplyProbes,
     EvaluateRipe,
     LeaseLost,
+    ProbeResult,
     PurgeIdempotency,
     RipeBatch,
     RipePosition,
 )
+from actors.polls import LISTED, NO_ANSWER, PATIENCE_SECONDS
 from actors.scheduler import BATCH, PURGE_BATCH, Scheduler
 from remindi.adapters import AdapterRegistry
 from remindi.errors import ErrorCode, Refusal
 from remindi.events import ActorType, Caller, LifecycleEvent
 from remindi.items import ConditionStatus
-from remindi.settings import ADAPTER_CONCURRENCY, DEFAULTS, POLL_INTERVAL_SECONDS, Settings
+from remindi.settings import (
+    ADAPTER_CONCURRENCY,
+    ADAPTER_TIMEOUT_SECONDS,
+    DEFAULTS,
+    POLL_INTERVAL_SECONDS,
+    Settings,
+)
 from remindi.triggers import Condition
 from tests.fakes.clocks import ManualClock
 from tests.fakes.scripted import Scripted, Stage, alone
 from tests.fakes.timers import ManualTimer
+from tests.service import eventually
 
 CALLER = Caller(ActorType.SCHEDULER, "scheduler:process-test", None)
 POLL = DEFAULTS[POLL_INTERVAL_SECONDS]
@@ -422,75 +431,109 @@ def target(key: int) -> ProbeTarget:
     return ProbeTarget(key, 1, Condition("tcp_reachable", "{}", 60, None), 1_000 + key)
 
 
-def answers_of(message: RunProbes) -> tuple[ProbeAnswer, ...]:
-    return tuple(
-        ProbeAnswer(one, ConditionStatus.UNSATISFIED, "No address accepts.", 5_000) for one in message.targets
-    )
+def answer_of(message: RunProbe) -> ProbeAnswer:
+    return ProbeAnswer(message.target, ConditionStatus.UNSATISFIED, "No address accepts.", 5_000, "1", 3)
 
 
-def listed(*rounds: tuple[ProbeTarget, ...]) -> Callable[[Any], tuple[ProbeTarget, ...]]:
-    left = list(rounds)
+def listed(*batches: tuple[ProbeTarget, ...]) -> Callable[[Any], tuple[ProbeTarget, ...]]:
+    left = list(batches)
     return lambda _: left.pop(0) if left else ()
 
 
-def test_due_conditions_are_probed_round_by_round_and_applied_under_the_lease(world: World) -> None:
-    world.reader.script[ListDueConditions] = listed((target(1), target(2)), (target(3),))
-    world.probes.script[RunProbes] = answers_of
+def applied(world: World, count: int) -> list[ProbeResult]:
+    """Wait until so many results were stored, and return them in their order."""
+
+    def results() -> list[ProbeResult]:
+        return [result for message in world.writer.seen(ApplyProbes) for result in message.results]
+
+    eventually(lambda: len(results()) >= count)
+    return results()
+
+
+def test_due_conditions_are_probed_and_applied_under_the_lease(world: World) -> None:
+    world.reader.script[ListDueConditions] = listed((target(1), target(2), target(3)))
+    world.probes.script[RunProbe] = answer_of
     world.start()
-    applied = [world.writer.expect(ApplyProbes, 1), world.writer.expect(ApplyProbes, 2)]
-    world.reader.expect(ListDueConditions, 3)
-    assert [[result.key for result in message.results] for message in applied] == [[1, 2], [3]]
-    assert [message.after for message in world.reader.seen(ListDueConditions)] == [
-        None,
-        DueCondition(1_002, 2),
-        DueCondition(1_003, 3),
-    ]
-    for message in applied:
+    results = applied(world, 3)
+    assert [result.key for result in results] == [1, 2, 3]
+    for message in world.writer.seen(ApplyProbes):
         assert message.lease == CALLER.actor_id
         assert message.lifecycle_event == LifecycleEvent.CHECKPOINT
-    probe = applied[0].results[0].probe
+    for asked in world.probes.seen(RunProbe):
+        assert (asked.caller, asked.start_within) == (CALLER, None)
+    probe = results[0].probe
     assert probe is not None
     assert (probe.status, probe.next_evaluation_at) == (ConditionStatus.UNSATISFIED, 5_000 + 60_000)
 
 
-def test_a_round_is_no_larger_than_a_few_turns_of_the_pool(world: World) -> None:
-    world.control = world.control._replace(settings=Settings({ADAPTER_CONCURRENCY: 3}))
+def test_a_walk_goes_on_after_the_last_target_of_a_full_list(world: World) -> None:
+    first = tuple(target(key) for key in range(1, LISTED + 1))
+    world.reader.script[ListDueConditions] = listed(first, (target(900),))
+    world.probes.script[RunProbe] = answer_of
     world.start()
-    world.run_pass()
-    assert world.reader.expect(ListDueConditions).limit == 12
+    assert [result.key for result in applied(world, LISTED + 1)] == [*range(1, LISTED + 1), 900]
+    assert [message.after for message in world.reader.seen(ListDueConditions)] == [
+        None,
+        DueCondition(first[-1].next_evaluation_at, LISTED),
+    ]
+    assert max(len(message.results) for message in world.writer.seen(ApplyProbes)) <= LISTED
 
 
-def test_slow_probes_do_not_hold_up_the_passes(world: World) -> None:
+def test_no_more_probes_are_under_way_than_the_pool_takes_soon(world: World) -> None:
     gate = threading.Event()
 
-    def slow(message: RunProbes) -> tuple[ProbeAnswer, ...]:
-        gate.wait(BOUND)
-        return answers_of(message)
+    def slow(message: RunProbe) -> ProbeAnswer:
+        assert gate.wait(BOUND)
+        return answer_of(message)
 
-    world.reader.script[ListDueConditions] = listed((target(1),))
-    world.probes.script[RunProbes] = slow
+    world.control = world.control._replace(settings=Settings({ADAPTER_CONCURRENCY: 3}))
+    world.reader.script[ListDueConditions] = listed(tuple(target(key) for key in range(20)))
+    world.probes.script[RunProbe] = slow
     world.start()
-    world.probes.expect(RunProbes)
+    world.run_pass()
+    world.settle()
+    # One is being answered, the others wait.
+    world.probes.inbox_reaches(5)
+    world.settle()
+    inbox = world.probes.actor_inbox
+    assert isinstance(inbox, Inbox)
+    assert inbox.qsize() == 5
+    gate.set()
+    assert [result.key for result in applied(world, 20)] == list(range(20))
+
+
+def test_a_slow_probe_holds_up_neither_the_passes_nor_what_others_saw(world: World) -> None:
+    gate = threading.Event()
+
+    def slow(message: RunProbe) -> ProbeAnswer:
+        if message.target.key == 2:
+            assert gate.wait(BOUND)
+        return answer_of(message)
+
+    world.reader.script[ListDueConditions] = listed((target(1), target(2)))
+    world.probes.script[RunProbe] = slow
+    world.start()
+    assert [result.key for result in applied(world, 1)] == [1]
     for count in (1, 2, 3):
         world.run_pass(count)
         world.tick()
     assert len(world.writer.seen(EvaluateRipe)) >= 3
-    assert len(world.probes.seen(RunProbes)) == 1
+    assert len(world.reader.seen(ListDueConditions)) == 1
     gate.set()
-    world.writer.expect(ApplyProbes)
+    assert [result.key for result in applied(world, 2)] == [1, 2]
 
 
 def test_a_stop_does_not_wait_for_probes_and_their_late_answer_is_not_written(world: World) -> None:
     gate = threading.Event()
 
-    def slow(message: RunProbes) -> tuple[ProbeAnswer, ...]:
+    def slow(message: RunProbe) -> ProbeAnswer:
         gate.wait(BOUND)
-        return answers_of(message)
+        return answer_of(message)
 
     world.reader.script[ListDueConditions] = listed((target(1),))
-    world.probes.script[RunProbes] = slow
+    world.probes.script[RunProbe] = slow
     world.start()
-    world.probes.expect(RunProbes)
+    world.probes.expect(RunProbe)
     world.me.call(StopScheduler(), timeout=BOUND)
     gate.set()
     world.addresses["probes"].call(Ping(), timeout=BOUND)
@@ -500,17 +543,15 @@ def test_a_stop_does_not_wait_for_probes_and_their_late_answer_is_not_written(wo
 
 def test_a_broken_pool_is_named_while_passes_go_on_and_forgotten_when_it_answers(world: World) -> None:
     world.reader.script[ListDueConditions] = listed((target(1),), (target(1),))
-    world.probes.script[RunProbes] = failing
+    world.probes.script[RunProbe] = failing
     world.start()
     world.workloads.expect(
         SchedulerReported,
-        where=lambda report: (
-            report.last_error == "The adapter pool did not answer." and report.actual == "running"
-        ),
+        where=lambda report: report.last_error == NO_ANSWER and report.actual == "running",
     )
     # What nobody looked at still comes up for a look by hand when its time is reached.
     assert [result.probe for result in world.writer.seen(ApplyProbes)[0].results] == [None]
-    world.probes.script[RunProbes] = answers_of
+    world.probes.script[RunProbe] = answer_of
     world.tick()
     world.writer.expect(ApplyProbes, 2)
     world.workloads.expect(
@@ -521,9 +562,46 @@ def test_a_broken_pool_is_named_while_passes_go_on_and_forgotten_when_it_answers
     world.timer.expect(Ticked, world.me)
 
 
+def test_a_pool_that_is_away_is_named_and_asked_again_at_the_next_pass(world: World) -> None:
+    world.reader.script[ListDueConditions] = listed((target(1), target(2)), (target(1), target(2)))
+    ref = world.addresses["probes"]._ref
+    world.addresses["probes"].bind(None)
+    world.start()
+    world.workloads.expect(SchedulerReported, where=lambda report: report.last_error == NO_ANSWER)
+    assert [(result.key, result.probe) for result in applied(world, 1)] == [(1, None)]
+    world.addresses["probes"].bind(ref)
+    world.probes.script[RunProbe] = answer_of
+    world.tick()
+    assert [result.key for result in applied(world, 3)] == [1, 1, 2]
+
+
+def test_a_pool_that_never_answers_is_given_up_in_time(world: World) -> None:
+    silent = Silent("probes")
+    silent.launch()
+    world.addresses["probes"].bind(silent.actor_ref)
+    world.reader.script[ListDueConditions] = listed((target(1),), (target(2),))
+    world.start()
+    world.run_pass()
+    world.tick()
+    world.run_pass(2)
+    assert len(world.reader.seen(ListDueConditions)) == 1
+    world.clock.advance(3 * DEFAULTS[ADAPTER_TIMEOUT_SECONDS] + PATIENCE_SECONDS)
+    world.tick()
+    world.reader.expect(ListDueConditions, 2)
+    world.workloads.expect(SchedulerReported, where=lambda report: report.last_error == NO_ANSWER)
+    silent.end()
+
+
+class Silent(Scripted):
+    """Takes every message and answers none."""
+
+    def receive(self, envelope: Envelope) -> None:
+        del envelope
+
+
 def test_a_lease_lost_while_probing_leaves_the_results_unwritten(world: World) -> None:
     world.reader.script[ListDueConditions] = listed((target(1),))
-    world.probes.script[RunProbes] = answers_of
+    world.probes.script[RunProbe] = answer_of
     world.writer.script[ApplyProbes] = lambda _: LeaseLost()
     world.start()
     world.writer.expect(ApplyProbes)

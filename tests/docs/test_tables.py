@@ -1,14 +1,17 @@
 """The tables of the documents say what the tables of the code say."""
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 
 from actors.asks import ASKS
+from remindi.adapters import ADAPTER_NAMES
 from remindi.cli.exits import EXITS
 from remindi.config import VARIABLES
 from remindi.errors import ErrorCode
+from remindi.inputs.adapters import AdapterUpdate, read_adapter_update
 from remindi.inputs.evidence import BARE_CLAIMS
 from remindi.settings import SETTINGS
 from remindi.tools import TOOL_NAMES
@@ -85,6 +88,17 @@ def test_the_readme_shows_every_bare_claim() -> None:
     found = re.search(r"A summary is refused as a bare claim when it says only: (.*?)\.\n", README, re.DOTALL)
     assert found is not None
     assert {claim.strip() for claim in found[1].replace("\n", " ").split(",")} == BARE_CLAIMS
+
+
+def test_the_readme_names_every_adapter_and_shows_a_configuration_of_each_that_is_taken() -> None:
+    rows = table(README, "adapter", "parameters of the condition", "holds when")
+    assert sorted(row[0] for row in rows) == list(ADAPTER_NAMES)
+    examples = [json.loads(block) for block in re.findall(r"```json\n(.*?)```", README, re.DOTALL)]
+    shown = [example for example in examples if "configuration" in example]
+    assert sorted(example["configuration"]["type"] for example in shown) == list(ADAPTER_NAMES)
+    for example in shown:
+        update = read_adapter_update(example["configuration"]["type"], example | {"expected_version": 1})
+        assert isinstance(update, AdapterUpdate), update
 
 
 def test_the_ask_table_of_the_architecture_is_the_one_that_tests_hold_asks_against() -> None:

@@ -1,7 +1,8 @@
 """Addresses that answer at once by a script, without any actor; they remember what they were asked."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from inspect import isawaitable
+from typing import Any, TypeVar, cast
 
 from actors.address import Address, Unavailable
 from actors.messages import Request
@@ -19,11 +20,13 @@ class AnsweringAddress(Address):
         self.timeouts: list[float] = []
 
     async def acall(self, message: Request[R], *, timeout: float) -> R:
-        """Answer; the timeout is only remembered."""
+        """Answer; the timeout is only remembered. A function of the script may also be a coroutine's."""
         self.asked.append(message)
         self.timeouts.append(timeout)
-        answer: R = self.script[type(message)](message)
-        return answer
+        answer = self.script[type(message)](message)
+        if isawaitable(answer):
+            answer = await answer
+        return cast(R, answer)
 
 
 def nobody(_: object) -> Any:

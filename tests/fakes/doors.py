@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from actors.board import Board
-from actors.messages.probes import RunProbes
-from actors.messages.readers import GetCheckPage, ListDueConditions, ListEvents, ListItems
+from actors.messages.probes import NotProbed, RunProbe
+from actors.messages.readers import GetCheckPage, ListDueConditions, ListEvents, ListItems, ListSettings
 from actors.messages.writer import (
     AddItem,
     ApplyProbes,
@@ -81,25 +81,25 @@ class DoorStage:
             {
                 GetCheckPage: lambda asked: CheckPage(asked.as_of, (), None),
                 ListDueConditions: lambda _: (),
+                ListSettings: lambda _: (),
                 ListItems: lambda _: ListPage((), None),
                 ListEvents: lambda _: HistoryPage((), None, None),
             },
         )
-        self.probes = AnsweringAddress("probes", {RunProbes: lambda _: ()})
+        self.probes = AnsweringAddress("probes", {RunProbe: lambda _: NotProbed()})
         self.cursors = Cursors(TOKEN)
-        self.app = create_app(
-            Door(
-                config=self.config,
-                board=self.board,
-                writer=self.writer,
-                reader=self.reader,
-                probes=self.probes,
-                cursors=self.cursors,
-                clock=self.clock,
-                ids=Identifiers(self.clock, system_random()),
-                actor_id="mcp:under-test",
-            )
+        self.door = Door(
+            config=self.config,
+            board=self.board,
+            writer=self.writer,
+            reader=self.reader,
+            probes=self.probes,
+            cursors=self.cursors,
+            clock=self.clock,
+            ids=Identifiers(self.clock, system_random()),
+            actor_id="mcp:under-test",
         )
+        self.app = create_app(self.door)
 
     def request(
         self,

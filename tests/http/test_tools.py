@@ -8,27 +8,21 @@ import pytest
 
 from actors.address import ActorError, OutcomeUnknown, Overloaded, Unavailable
 from actors.failures import DatabaseRefused
-from actors.messages.probes import ProbeAnswer, RunProbes
 from actors.messages.readers import (
-    ConditionsDue,
     GetCheckPage,
-    ListDueConditions,
     ListEvents,
     ListItems,
-    ProbeTarget,
     Unsettled,
 )
-from actors.messages.writer import AddItem, ApplyProbes, CancelItem, CompleteItem, EvaluatePage, SnoozeItem
+from actors.messages.writer import AddItem, CancelItem, CompleteItem, EvaluatePage, SnoozeItem
 from actors.messages.writer import UpdateItem as Update
 from remindi.answers import CheckItem, CheckPage, HistoryPage, ListPage, Mutated
 from remindi.errors import NOT_FOUND, ErrorCode, Refusal
 from remindi.events import ActorType
-from remindi.items import ConditionStatus, Priority, Readiness, State
+from remindi.items import Priority, Readiness, State
 from remindi.requests import CheckPosition, ListPosition
-from remindi.triggers import Condition
 from tests.fakes.doors import ITEM, ITEM_TEXT, DoorStage
-from web.door import PROBES_SECONDS, READER_SECONDS, WRITER_SECONDS
-from web.mcp.tools import DUE_CONDITIONS_AT_ONCE
+from web.door import READER_SECONDS, WRITER_SECONDS
 
 KEY = "key-of-eight"
 EDIT = {"remindi_id": ITEM_TEXT, "expected_version": 1, "idempotency_key": KEY}
@@ -74,11 +68,6 @@ def raises(error: Exception) -> Callable[[Any], Any]:
     return answer
 
 
-def wants_probing(asked: GetCheckPage) -> CheckPage | ConditionsDue:
-    """Answer as a reader whose project has due conditions."""
-    return ConditionsDue() if asked.probing else CheckPage(asked.as_of, (), None)
-
-
 def item(version: int = 1) -> CheckItem:
     """Return an item of a check."""
     return CheckItem(
@@ -95,12 +84,6 @@ def item(version: int = 1) -> CheckItem:
         None,
         (),
     )
-
-
-def target(key: int, at: int, **condition: Any) -> ProbeTarget:
-    """Return a condition whose probe is due."""
-    fields = {"poll_interval_seconds": 100, "manual_check_at": None, **condition}
-    return ProbeTarget(key, 3, Condition("file_exists", '{"path_alias":"a"}', **fields), at)
 
 
 @pytest.mark.parametrize("tool", MUTATIONS)
@@ -261,66 +244,6 @@ def test_without_evaluating_conditions_none_is_looked_for(stage: DoorStage) -> N
     stage.call("remindi_check", {**CHECK, "evaluate_conditions": False})
     (asked,) = stage.reader.asked
     assert (type(asked), asked.probing) == (GetCheckPage, False)
-
-
-def test_due_conditions_are_probed_and_stored_before_the_page_is_read(stage: DoorStage) -> None:
-    now = stage.clock.wall
-    due = (
-        target(1, now - 5),
-        target(2, now - 4, manual_check_at=now + 10),
-        target(3, now, poll_interval_seconds=None),
-    )
-    stage.reader.script[GetCheckPage] = wants_probing
-    stage.reader.script[ListDueConditions] = lambda _: due
-    stage.probes.script[RunProbes] = lambda asked: tuple(
-        ProbeAnswer(one, ConditionStatus.UNSATISFIED, "not there", now + 7) for one in asked.targets
-    )
-    assert stage.call("remindi_check", CHECK)["ok"] is True
-    (probed,) = stage.probes.asked
-    assert (probed.targets, stage.probes.timeouts) == (due, [PROBES_SECONDS])
-    (applied,) = stage.writer.asked
-    assert isinstance(applied, ApplyProbes)
-    assert (applied.as_of, applied.lease, applied.lifecycle_event.name) == (now, None, "FINAL_REVIEW")
-    assert [(result.key, result.version) for result in applied.results] == [(1, 3), (2, 3), (3, 3)]
-    first, second, third = (result.probe for result in applied.results if result.probe is not None)
-    assert (first.status, first.detail) == (ConditionStatus.UNSATISFIED, "not there")
-    assert now + 7 + 90_000 <= first.next_evaluation_at <= now + 7 + 110_000
-    assert second.next_evaluation_at == now + 10
-    assert now + 7 + 27_000 <= third.next_evaluation_at <= now + 7 + 33_000
-    kinds = [type(asked) for asked in stage.reader.asked]
-    assert kinds == [GetCheckPage, ListDueConditions, GetCheckPage]
-
-
-def test_all_due_conditions_of_the_project_are_probed_together(stage: DoorStage) -> None:
-    now = stage.clock.wall
-    due = [target(key, now - 10_000 + key) for key in range(DUE_CONDITIONS_AT_ONCE + 1)]
-
-    def batch(asked: ListDueConditions) -> tuple[ProbeTarget, ...]:
-        assert (asked.project_id, asked.as_of) == ("p", now)
-        after = (0, 0) if asked.after is None else tuple(asked.after)
-        rest = [one for one in due if (one.next_evaluation_at, one.key) > after]
-        return tuple(rest[: asked.limit])
-
-    stage.reader.script[GetCheckPage] = wants_probing
-    stage.reader.script[ListDueConditions] = batch
-    stage.call("remindi_check", CHECK)
-    (probed,) = stage.probes.asked
-    assert list(probed.targets) == due
-
-
-@pytest.mark.parametrize("error", [Overloaded(), Unavailable(), OutcomeUnknown()])
-def test_a_pool_without_an_answer_fails_no_check(stage: DoorStage, error: Exception) -> None:
-    stage.reader.script[GetCheckPage] = wants_probing
-    stage.reader.script[ListDueConditions] = lambda asked: (target(1, asked.as_of),)
-    stage.probes.script[RunProbes] = raises(error)
-    assert stage.call("remindi_check", CHECK)["ok"] is True
-    assert stage.writer.asked == []
-
-
-def test_a_look_for_conditions_that_gets_no_answer_is_an_answer(stage: DoorStage) -> None:
-    stage.reader.script[GetCheckPage] = wants_probing
-    stage.reader.script[ListDueConditions] = raises(Overloaded())
-    assert stage.call("remindi_check", CHECK)["error"]["code"] == "DATABASE_BUSY"
 
 
 # -------------------------------------------------------------------- cursors

@@ -1,6 +1,9 @@
 """The official Python client against the real process, in both protocol generations."""
 
 import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any, cast
 
 import anyio
@@ -11,7 +14,8 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult, TextContent
 
 from remindi import __version__
-from tests.interop.walk import TOOLS, Json, assert_walked, walk
+from tests.interop.walk import TOOLS, Call, Json, assert_walked, complete_arguments, walk
+from tests.process.probing import check, condition, configure
 from tests.service import LEGACY, MODERN, Service
 
 
@@ -24,7 +28,9 @@ def structured(result: CallToolResult) -> Json:
     return cast(Json, result.structured_content)
 
 
-async def report_of(door: Service, mode: ConnectMode, project: str) -> dict[str, Any]:
+@asynccontextmanager
+async def connected(door: Service, mode: ConnectMode) -> AsyncIterator[tuple[Client, Call]]:
+    """A client, and the call of a tool that returns its structured content."""
     headers = {"Authorization": f"Bearer {door.token}"}
     async with (
         httpx2.AsyncClient(headers=headers) as http,
@@ -34,6 +40,11 @@ async def report_of(door: Service, mode: ConnectMode, project: str) -> dict[str,
         async def call(tool: str, arguments: Json) -> Json:
             return structured(await client.call_tool(tool, arguments))
 
+        yield client, call
+
+
+async def report_of(door: Service, mode: ConnectMode, project: str) -> dict[str, Any]:
+    async with connected(door, mode) as (client, call):
         listed = await client.list_tools()
         return {
             "negotiated": client.protocol_version,
@@ -61,3 +72,26 @@ def test_the_python_client_lists_and_calls_the_tools(
 def test_the_python_client_learns_who_answers(door: Service, mode: ConnectMode) -> None:
     server = anyio.run(report_of, door, mode, f"python-name-{mode}")["server"]
     assert (server.name, server.version) == ("remindi", __version__)
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+def test_a_condition_comes_true_for_the_python_client_and_is_completed_with_evidence(
+    door: Service, mode: ConnectMode, tmp_path: Path
+) -> None:
+    marker = tmp_path / "done"
+    configure(door, "file_exists", roots=[str(tmp_path)], aliases={"marker": str(marker)})
+    adding = condition("file_exists", {"path_alias": "marker"})
+
+    async def walk_to_the_end() -> None:
+        async with connected(door, mode) as (_, call):
+            assert (await call("remindi_add", adding))["ok"]
+            marker.touch()
+            (item,) = (await call("remindi_check", check()))["data"]["items"]
+            assert (item["message"], item["readiness"]) == (adding["message"], "due")
+            complete = complete_arguments(f"condition-{mode}", item["remindi_id"], item["version"])
+            bare = {**complete, "evidence": {**complete["evidence"], "reference_uri": None}}
+            refused = await call("remindi_complete", bare)
+            assert refused["error"]["details"]["errors"][0]["reason"] == "needs_reference"
+            assert (await call("remindi_complete", complete))["data"]["remindi"]["state"] == "completed"
+
+    anyio.run(walk_to_the_end)

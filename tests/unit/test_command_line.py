@@ -11,7 +11,17 @@ import pytest
 from remindi import __version__
 from remindi.__main__ import main
 from remindi.cli import exits
-from remindi.cli.arguments import InitArguments, SchemaArguments, ServeArguments, VersionArguments, parse
+from remindi.cli.arguments import (
+    InitArguments,
+    ListAdaptersArguments,
+    SchemaArguments,
+    ServeArguments,
+    SetAdapterArguments,
+    ShowAdapterArguments,
+    TryAliasArguments,
+    VersionArguments,
+    parse,
+)
 from remindi.cli.envfile import read_env_file
 from remindi.config import VARIABLES, Loaded, load
 
@@ -33,6 +43,20 @@ ROOT = Path(__file__).parents[2]
         (["schema", "--write"], SchemaArguments(write=True)),
         (["schema", "--check"], SchemaArguments(write=False)),
         (["version"], VersionArguments()),
+        (["adapters", "list"], ListAdaptersArguments(env_file=None, as_json=False)),
+        (
+            ["adapters", "list", "--json", "--env-file", "a.env"],
+            ListAdaptersArguments(env_file=Path("a.env"), as_json=True),
+        ),
+        (["adapters", "show", "n"], ShowAdapterArguments(env_file=None, as_json=False, name="n")),
+        (
+            ["adapters", "set", "n", "--file", "-"],
+            SetAdapterArguments(env_file=None, as_json=False, name="n", file=Path("-")),
+        ),
+        (
+            ["adapters", "test", "n", "a"],
+            TryAliasArguments(env_file=None, as_json=False, name="n", alias="a"),
+        ),
     ],
 )
 def test_each_command_has_its_arguments(argv: list[str], expected: object) -> None:
@@ -52,6 +76,14 @@ def test_each_command_has_its_arguments(argv: list[str], expected: object) -> No
         ["schema"],
         ["schema", "--write", "--check"],
         ["version", "--loud"],
+        ["adapters"],
+        ["adapters", "remove", "n"],
+        ["adapters", "list", "n"],
+        ["adapters", "show"],
+        ["adapters", "set", "n"],
+        ["adapters", "set", "--file", "f"],
+        ["adapters", "test", "n"],
+        ["adapters", "list", "--js"],
     ],
 )
 def test_a_wrong_command_line_ends_with_the_usage_code_and_points_to_help(

@@ -5,34 +5,24 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, NamedTuple, TypeVar
 
 from actors.address import ActorError
-from actors.failures import unrefused
 from actors.messages import Request
-from actors.messages.probes import RunProbes
 from actors.messages.readers import (
-    ConditionsDue,
-    DueCondition,
-    GetCheckPage,
-    ListDueConditions,
     ListEvents,
     ListItems,
-    ProbeTarget,
 )
 from actors.messages.writer import (
     AddItem,
-    ApplyProbes,
     CancelItem,
     CompleteItem,
-    EvaluatePage,
     SnoozeItem,
     UpdateItem,
 )
-from actors.probing import result_of
 from remindi import inputs, tools, views
-from remindi.answers import CheckPage, Mutated
+from remindi.answers import Mutated
 from remindi.errors import ErrorCode, Refusal
 from remindi.events import ActorType, Caller
-from remindi.requests import CheckQuery
-from web.door import PROBES_SECONDS, READER_SECONDS, WRITER_SECONDS, Door
+from web.checks import Checks
+from web.door import READER_SECONDS, WRITER_SECONDS, Door
 from web.outcomes import refusal_of
 
 R = TypeVar("R")
@@ -60,6 +50,7 @@ class Tools:
     def __init__(self, door: Door) -> None:
         """Make the tools; they ask through the door's addresses."""
         self._door = door
+        self._checks = Checks(door)
         self._handlers: dict[str, Callable[[Arguments, Caller], Awaitable[Json | Refusal]]] = {
             tools.ADD: self._add,
             tools.CHECK: self._check,
@@ -176,59 +167,5 @@ class Tools:
         if isinstance(query, Refusal):
             return query
         as_of = now if query.after is None else query.after.as_of
-        page = await self._page(
-            query, as_of, caller, probing=query.evaluate_conditions and query.after is None
-        )
+        page = await self._checks.page(query, as_of, caller)
         return views.check_data(page, self._door.cursors.next_check(query, page.next))
-
-    async def _page(self, query: CheckQuery, as_of: int, caller: Caller, *, probing: bool) -> CheckPage:
-        """A page: from the reader, or from the writer when something on it changes by being evaluated."""
-        question = GetCheckPage(caller=caller, query=query, as_of=as_of, probing=probing)
-        page = await self._read(question)
-        if isinstance(page, ConditionsDue):
-            await self._probe(
-                await self._due_conditions(query.project_id, as_of, caller), query, as_of, caller
-            )
-            return await self._page(query, as_of, caller, probing=False)
-        if isinstance(page, CheckPage):
-            return page
-        message = EvaluatePage(caller=caller, query=query, as_of=as_of)
-        return unrefused(await self._door.writer.acall(message, timeout=WRITER_SECONDS))
-
-    async def _due_conditions(self, project_id: str, as_of: int, caller: Caller) -> list[ProbeTarget]:
-        found: list[ProbeTarget] = []
-        after: DueCondition | None = None
-        while True:
-            batch = await self._read(
-                ListDueConditions(
-                    caller=caller,
-                    as_of=as_of,
-                    project_id=project_id,
-                    after=after,
-                    limit=DUE_CONDITIONS_AT_ONCE,
-                )
-            )
-            found.extend(batch)
-            if len(batch) < DUE_CONDITIONS_AT_ONCE:
-                return found
-            after = DueCondition(batch[-1].next_evaluation_at, batch[-1].key)
-
-    async def _probe(self, targets: list[ProbeTarget], query: CheckQuery, as_of: int, caller: Caller) -> None:
-        """Look at the conditions and store what was seen; a pool that does not answer fails no check."""
-        try:
-            answers = await self._door.probes.acall(
-                RunProbes(caller=caller, targets=tuple(targets)), timeout=PROBES_SECONDS
-            )
-        except Exception as error:
-            log.warning(
-                "conditions were not probed",
-                extra={"request_id": caller.request_id, "error": type(error).__name__},
-            )
-            return
-        message = ApplyProbes(
-            caller=caller,
-            results=tuple(result_of(answer, self._door.chance) for answer in answers),
-            lifecycle_event=query.context.lifecycle_event,
-            as_of=as_of,
-        )
-        unrefused(await self._door.writer.acall(message, timeout=WRITER_SECONDS))

@@ -1,0 +1,227 @@
+"""``remindi adapters``: what an operator sees and changes of the adapters; the service runs or not."""
+
+import json
+import os
+import signal
+import sys
+import threading
+from pathlib import Path
+from typing import Any, Final
+
+from remindi.cli import exits
+from remindi.cli.arguments import (
+    AdaptersArguments,
+    ListAdaptersArguments,
+    SetAdapterArguments,
+    ShowAdapterArguments,
+    TryAliasArguments,
+)
+from remindi.cli.exits import Refused
+from remindi.cli.operator import Ask, reached
+from remindi.cli.words import printable, refusal_lines
+from web.operator.operations import GET_ADAPTER, LIST_ADAPTERS, TRY_ALIAS, UPDATE_ADAPTER
+from web.strict_json import JsonError, parse
+
+Json = dict[str, Any]
+
+MAX_FILE_BYTES: Final = 1_000_000
+"""A little less than the service takes in one line."""
+SHOWN_ALIASES: Final = 6
+"""Named in a line; of the others only the number is told."""
+_HEADS: Final = ("NAME", "ENABLED", "ALIASES", "VERSION", "UPDATED")
+_HOW_TO_ENABLE: Final = (
+    'To enable it: remindi adapters show {name} > adapter.json, write "enabled": true there, then'
+    " remindi adapters set {name} --file adapter.json"
+)
+
+
+class _Refusal(Exception):
+    """The service refused; holds the envelope."""
+
+    def __init__(self, envelope: Json) -> None:
+        super().__init__()
+        self.envelope = envelope
+
+
+def run(arguments: AdaptersArguments) -> int:
+    """Carry one command out and return its exit code (``remindi.cli.exits``)."""
+    os.umask(0o077)
+    # An interrupt ends this as it ends any command; the database is safe at every moment.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        code = _run(arguments)
+    except Refused as refused:
+        _complain(*str(refused).splitlines())
+        code = refused.code
+    except _Refusal as refusal:
+        error = refusal.envelope["error"]
+        _complain(*refusal_lines(getattr(arguments, "name", ""), error))
+        if arguments.as_json:
+            _print_json(refusal.envelope)
+        code = exits.INTERNAL if error["code"] == "INTERNAL_ERROR" else exits.FAILED
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if threading.active_count() > 1:
+        # NOTE: a probe that is stuck must not keep the command from ending.
+        os._exit(code)
+    return code
+
+
+def _run(arguments: AdaptersArguments) -> int:
+    match arguments:
+        case ListAdaptersArguments():
+            with reached(arguments.env_file) as ask:
+                return _list(arguments, ask)
+        case ShowAdapterArguments():
+            with reached(arguments.env_file) as ask:
+                return _show(arguments, ask)
+        case SetAdapterArguments():
+            body = _body(arguments.file)
+            with reached(arguments.env_file) as ask:
+                return _set(arguments, body, ask)
+        case TryAliasArguments():
+            with reached(arguments.env_file) as ask:
+                return _test(arguments, ask)
+        case _:
+            raise TypeError(type(arguments).__name__)
+
+
+# ------------------------------------------------------------------ commands
+
+
+def _list(arguments: ListAdaptersArguments, ask: Ask) -> int:
+    envelope = _asked(ask, LIST_ADAPTERS)
+    if arguments.as_json:
+        _print_json(envelope)
+        return exits.OK
+    rows = [
+        (
+            row["adapter_name"],
+            "yes" if row["enabled"] else "no",
+            _named(_aliases(row)) or "-",
+            str(row["version"]),
+            row["updated_at"],
+        )
+        for row in envelope["data"]["adapters"]
+    ]
+    widths = [max(len(cell) for cell in column) for column in zip(_HEADS, *rows, strict=True)]
+    for cells in (_HEADS, *rows):
+        print("  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip())
+    return exits.OK
+
+
+def _show(arguments: ShowAdapterArguments, ask: Ask) -> int:
+    envelope = _asked(ask, GET_ADAPTER, adapter_name=arguments.name)
+    if arguments.as_json:
+        _print_json(envelope)
+        return exits.OK
+    row = envelope["data"]["adapter"]
+    shown = {key: row[key] for key in ("enabled", "configuration")} | {"expected_version": row["version"]}
+    print(json.dumps(shown, indent=2, ensure_ascii=False))
+    return exits.OK
+
+
+def _set(arguments: SetAdapterArguments, body: Any, ask: Ask) -> int:
+    if isinstance(body, dict) and "expected_version" not in body:
+        body = {**body, "expected_version": _row(ask, arguments.name)["version"]}
+    envelope = _asked(ask, UPDATE_ADAPTER, adapter_name=arguments.name, update=body)
+    if arguments.as_json:
+        _print_json(envelope)
+        return exits.OK
+    row = envelope["data"]["adapter"]
+    aliases = _aliases(row)
+    known = f", with {_named(aliases)}" if aliases else ""
+    print(f"{arguments.name} is {_enabled(row)}, at version {row['version']}{known}.")
+    return exits.OK
+
+
+def _test(arguments: TryAliasArguments, ask: Ask) -> int:
+    try:
+        envelope = _asked(ask, TRY_ALIAS, adapter_name=arguments.name, alias=arguments.alias)
+    except _Refusal as refusal:
+        if arguments.as_json or refusal.envelope["error"]["code"] != "VALIDATION_ERROR":
+            raise
+        aliases = _aliases(_row(ask, arguments.name))
+        has = f"it has {_named(aliases)}" if aliases else "it has none"
+        raise Refused(
+            exits.FAILED, f"{arguments.name} has no alias {printable(arguments.alias)}; {has}"
+        ) from None
+    probe = envelope["data"]["probe"]
+    satisfied = probe["status"] == "satisfied"
+    if arguments.as_json:
+        _print_json(envelope)
+        return exits.OK if satisfied else exits.FAILED
+    print(f"{probe['status']} ({probe['latency_ms']} ms): {probe['summary']}")
+    if (
+        not satisfied
+        and not _asked(ask, GET_ADAPTER, adapter_name=arguments.name)["data"]["adapter"]["enabled"]
+    ):
+        print(_HOW_TO_ENABLE.format(name=arguments.name))
+    return exits.OK if satisfied else exits.FAILED
+
+
+# ---------------------------------------------------------------------- bits
+
+
+def _asked(ask: Ask, operation: str, **arguments: Any) -> Json:
+    envelope = ask(operation, arguments)
+    if not envelope["ok"]:
+        raise _Refusal(envelope)
+    return envelope
+
+
+def _row(ask: Ask, name: str) -> Json:
+    row: Json = _asked(ask, GET_ADAPTER, adapter_name=name)["data"]["adapter"]
+    return row
+
+
+def _body(file: Path) -> Any:
+    """The JSON value in a file, or on standard input for ``-``."""
+    shown = "standard input" if str(file) == "-" else str(file)
+    try:
+        if str(file) == "-":
+            text = sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
+        else:
+            with file.open("rb") as stream:
+                text = stream.read(MAX_FILE_BYTES + 1)
+    except OSError as error:
+        raise Refused(exits.DATA_DIRECTORY, f"{shown} cannot be read: {error.strerror}.") from None
+    if len(text) > MAX_FILE_BYTES:
+        raise Refused(exits.FAILED, f"{shown} is larger than {MAX_FILE_BYTES} bytes.")
+    try:
+        return parse(text)
+    except JsonError as error:
+        raise Refused(exits.FAILED, f"{shown} is no JSON: {_fault(text) or error}.") from None
+
+
+def _fault(text: bytes) -> str | None:
+    """Where a text stops being JSON, if it does."""
+    try:
+        json.loads(text)
+    except json.JSONDecodeError as error:
+        return f"line {error.lineno}, column {error.colno}"
+    except (ValueError, RecursionError):
+        return None
+    return None
+
+
+def _aliases(row: Json) -> list[str]:
+    return sorted(row["configuration"].get("aliases", {}))
+
+
+def _named(aliases: list[str]) -> str:
+    more = len(aliases) - SHOWN_ALIASES
+    return ", ".join(aliases[:SHOWN_ALIASES]) + (f" and {more} more" if more > 0 else "")
+
+
+def _enabled(row: Json) -> str:
+    return "enabled" if row["enabled"] else "disabled"
+
+
+def _print_json(envelope: Json) -> None:
+    print(json.dumps(envelope, ensure_ascii=False, separators=(",", ":")))
+
+
+def _complain(*lines: str) -> None:
+    for line in lines:
+        print(f"remindi: {line}", file=sys.stderr)

@@ -1,0 +1,174 @@
+"""Reaching the service as its operator: through its socket while it runs, in this process while it does not.
+
+Both ways lead to ``web.operator.operations``, and never two processes to one database.
+"""
+
+import json
+import os
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Final
+
+from actors import data_directory
+from actors.data_directory import DirectoryInUse, DirectoryUnusable
+from remindi import views
+from remindi.cli import environment, exits
+from remindi.cli.arguments import DEFAULT_STATE, ENV_FILE_NAME
+from remindi.cli.envfile import EnvFileError
+from remindi.cli.exits import Refused
+from remindi.config import Config, Rejected
+from web.operator.socket import SOCKET_NAME, connect
+
+Json = dict[str, Any]
+Ask = Callable[[str, Json], Json]
+"""Asks one operation by name with its arguments; answers the envelope of contract 1.1."""
+
+ANSWER_SECONDS: Final = 150.0
+"""For an answer: longer than the longest probe that first waits its turn."""
+_PATIENCE_SECONDS: Final = 2.0
+"""How long to look for whoever has the directory: a command ends soon, and a start soon listens."""
+_GLANCE_SECONDS: Final = 0.1
+_MAX_ANSWER_BYTES: Final = 67_108_864
+
+
+@contextmanager
+def reached(env_file: Path | None) -> Iterator[Ask]:
+    """The service that this environment configures, running or not.
+
+    Args:
+        env_file: as of ``serve``; null: the process environment, and the file of ``make serve`` when that
+            names no database.
+
+    Raises:
+        Refused: it cannot be reached; the line says why.
+    """
+    config = _configuration(env_file)
+    database = Path(config.db_path)
+    _require(database)
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while True:
+        if _listens(database.parent):
+            yield _over_socket(database.parent)
+            return
+        try:
+            lock = _lock(database)
+        except DirectoryInUse:
+            if time.monotonic() >= deadline:
+                raise Refused(
+                    exits.RUNNING,
+                    f"A Remindi process uses {database.parent} (REMINDI_DB_PATH) but does not listen on"
+                    f" {SOCKET_NAME} there. If it is starting, try again; else stop it first.",
+                ) from None
+            time.sleep(_GLANCE_SECONDS)
+            continue
+        # Only a stopped service costs the time of loading one.
+        from remindi.cli import offline
+
+        with offline.opened(config, lock) as ask:
+            yield ask
+        return
+
+
+def _require(database: Path) -> None:
+    """Make no new database: an operator who looks at one that is not there has named the wrong place.
+
+    Raises:
+        Refused: it is not there, or cannot be seen.
+    """
+    try:
+        if database.is_file():
+            return
+    except OSError as error:
+        raise Refused(
+            exits.DATA_DIRECTORY,
+            f"{database} (REMINDI_DB_PATH) cannot be used: {os.strerror(error.errno or 0).lower()}."
+            f" Run this as the user of the service; this is uid {os.geteuid()}.",
+        ) from None
+    raise Refused(
+        exits.DATA_DIRECTORY,
+        f"There is no database at {database} (REMINDI_DB_PATH). `remindi serve` makes one at its first"
+        " start; if it runs with an env file, name that with --env-file.",
+    )
+
+
+def _configuration(env_file: Path | None) -> Config:
+    if env_file is None:
+        env_file = _file_of_make_serve()
+    try:
+        loaded = environment.load(env_file)
+    except EnvFileError as error:
+        raise Refused(exits.CONFIGURATION, str(error)) from None
+    if isinstance(loaded, Rejected):
+        lines = [str(fault) for fault in loaded.faults]
+        if env_file is None:
+            lines.append("Name the env file of the service with --env-file.")
+        raise Refused(exits.CONFIGURATION, "\n".join(lines))
+    return loaded.config
+
+
+def _file_of_make_serve() -> Path | None:
+    file = DEFAULT_STATE / ENV_FILE_NAME
+    return file if "REMINDI_DB_PATH" not in os.environ and file.is_file() else None
+
+
+def _lock(database: Path) -> data_directory.DirectoryLock:
+    """Take the directory of a stopped service, as a start does.
+
+    Raises:
+        DirectoryInUse: somebody else has it.
+        Refused: it cannot be used.
+    """
+    try:
+        data_directory.prepare(database.parent, "REMINDI_DB_PATH")
+        data_directory.secure_database(database)
+        return data_directory.lock(database.parent)
+    except DirectoryUnusable as error:
+        raise Refused(exits.DATA_DIRECTORY, str(error)) from None
+
+
+def _listens(directory: Path) -> bool:
+    """Whether a service answers there.
+
+    Raises:
+        Refused: there is one, and it is somebody else's.
+    """
+    try:
+        connect(directory, ANSWER_SECONDS).close()
+    except (FileNotFoundError, ConnectionRefusedError):
+        return False
+    except OSError as error:
+        raise Refused(
+            exits.DATA_DIRECTORY,
+            f"{directory / SOCKET_NAME} cannot be used: {os.strerror(error.errno or 0).lower()}."
+            f" Run this as the user of the service; this is uid {os.geteuid()}.",
+        ) from None
+    return True
+
+
+def _over_socket(directory: Path) -> Ask:
+    def ask(operation: str, arguments: Json) -> Json:
+        line = views.to_json({"operation": operation, "arguments": arguments}) + b"\n"
+        try:
+            with connect(directory, ANSWER_SECONDS) as connection:
+                answer = _exchanged(connection, line)
+        except TimeoutError:
+            raise Refused(exits.FAILED, "The service did not answer in time; its log may say why.") from None
+        except OSError:
+            answer = b""
+        if not answer.endswith(b"\n"):
+            raise Refused(exits.FAILED, "The service ended before it answered; look at it, then try again.")
+        envelope: Json = json.loads(answer)
+        return envelope
+
+    return ask
+
+
+def _exchanged(connection: socket.socket, line: bytes) -> bytes:
+    # A service that refuses at once has answered and gone before all was sent.
+    with suppress(BrokenPipeError, ConnectionResetError):
+        connection.sendall(line)
+    with connection.makefile("rb") as incoming:
+        return incoming.readline(_MAX_ANSWER_BYTES)

@@ -1,0 +1,541 @@
+"""``remindi adapters`` as an operator uses it: the service running, stopped, killed, or somebody else's."""
+
+import fcntl
+import json
+import os
+import shutil
+import signal
+import socket
+import sqlite3
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from tests.conftest import MakeService
+from tests.process.acts import new_item
+from tests.service import Service, eventually
+
+NOBODY: Final = 65_534
+SOCKET: Final = "remindi.sock"
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="becomes another user, or mounts")
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What a command said."""
+
+    code: int
+    out: str
+    err: str
+
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+def adapters(
+    service: Service, *arguments: str, given: str = "", prefix: tuple[str, ...] = (), cwd: Path | None = None
+) -> Done:
+    """Run the command in the environment of a service."""
+    done = subprocess.run(
+        [*prefix, sys.executable, "-m", "remindi", "adapters", *arguments],
+        env=service.env,
+        cwd=cwd or service.root,
+        input=given,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert "Traceback" not in done.stderr
+    return Done(done.returncode, done.stdout, done.stderr)
+
+
+def files(root: Path, *, enabled: bool = True) -> str:
+    configuration = {
+        "type": "file_exists",
+        "roots": [str(root)],
+        "aliases": {"marker": str(root / "sub" / "marker")},
+    }
+    return json.dumps({"enabled": enabled, "configuration": configuration})
+
+
+def shown(service: Service, name: str = "file_exists") -> Any:
+    done = adapters(service, "show", name)
+    assert done.code == 0, done
+    return done.json()
+
+
+@pytest.fixture(params=["running", "stopped"])
+def service(request: pytest.FixtureRequest, make_service: MakeService) -> Iterator[Service]:
+    """A service that has been started once, and that runs or does not."""
+    made = make_service()
+    with made:
+        if request.param == "running":
+            yield made
+            return
+    yield made
+
+
+@pytest.fixture
+def stopped(make_service: MakeService) -> Service:
+    """A service that has been started once and does not run."""
+    made = make_service()
+    with made:
+        pass
+    return made
+
+
+@pytest.fixture
+def unstarted(make_service: MakeService) -> Service:
+    """An environment whose service has never run."""
+    return make_service()
+
+
+# ------------------------------------------------------- the same, running or not
+
+
+def test_list_shows_the_four_to_people_and_to_machines(service: Service) -> None:
+    done = adapters(service, "list")
+    assert (done.code, done.err) == (0, "")
+    head, *rows = [line.split() for line in done.out.splitlines()]
+    assert head == ["NAME", "ENABLED", "ALIASES", "VERSION", "UPDATED"]
+    names = ["file_exists", "http_health", "observation_window_ended", "tcp_reachable"]
+    assert [row[:4] for row in rows] == [[name, "no", "-", "1"] for name in names]
+    listed = adapters(service, "list", "--json").json()
+    assert [row["adapter_name"] for row in listed["data"]["adapters"]] == names
+
+
+def test_what_show_prints_is_what_set_takes(service: Service) -> None:
+    before = shown(service)
+    assert before == {
+        "enabled": False,
+        "configuration": {"type": "file_exists", "roots": [], "aliases": {}},
+        "expected_version": 1,
+    }
+    file = service.root / "adapter.json"
+    file.write_text(json.dumps(before | {"enabled": True}, indent=2))
+    done = adapters(service, "set", "file_exists", "--file", str(file))
+    assert (done.code, done.out, done.err) == (0, "file_exists is enabled, at version 2.\n", "")
+    assert shown(service) == before | {"enabled": True, "expected_version": 2}
+
+
+def test_set_show_edit_and_test_from_alias_to_satisfied(service: Service) -> None:
+    root = service.root / "watched"
+    root.mkdir()
+    done = adapters(service, "set", "file_exists", "--file", "-", given=files(root))
+    assert (done.code, done.out) == (0, "file_exists is enabled, at version 2, with marker.\n")
+    done = adapters(service, "test", "file_exists", "marker")
+    assert done.code == 1
+    assert done.out.startswith("unsatisfied (")
+    (root / "sub").mkdir()
+    (root / "sub" / "marker").touch()
+    done = adapters(service, "test", "file_exists", "marker")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith("satisfied (")
+    probe = adapters(service, "test", "file_exists", "marker", "--json").json()["data"]["probe"]
+    assert probe.keys() == {"status", "latency_ms", "summary", "observed_at", "adapter_version"}
+    assert adapters(service, "list").out.count("marker") == 1
+
+
+def test_a_disabled_adapter_is_not_probed_and_says_how_to_enable_it(service: Service) -> None:
+    adapters(service, "set", "file_exists", "--file", "-", given=files(service.root, enabled=False))
+    done = adapters(service, "test", "file_exists", "marker")
+    assert done.code == 1
+    status, how = done.out.splitlines()
+    assert status.startswith("unknown (")
+    assert "remindi adapters set file_exists --file" in how
+
+
+def test_a_refusal_has_a_line_for_each_fault_with_field_and_rule(service: Service) -> None:
+    alias = {"url": "http://x.example", "expected_statuses": [], "max_response_bytes": 1}
+    given = {"enabled": True, "configuration": {"type": "http_health", "aliases": {"api": alias}}}
+    done = adapters(service, "set", "http_health", "--file", "-", given=json.dumps(given))
+    assert (done.code, done.out) == (1, "")
+    assert done.err.splitlines() == [
+        "remindi: configuration.aliases.api.allow_redirects: is missing; it must be true or false",
+        "remindi: configuration.aliases.api.allow_private: is missing; it must be true or false",
+    ]
+    alias |= {"allow_redirects": False, "allow_private": False}
+    done = adapters(service, "set", "http_health", "--file", "-", given=json.dumps(given))
+    assert [line.partition(":")[2].split(": must be ")[0] for line in done.err.splitlines()] == [
+        " configuration.aliases.api.url",
+        " configuration.aliases.api.expected_statuses",
+    ]
+    assert shown(service, "http_health")["expected_version"] == 1
+
+
+def test_a_root_that_is_not_there_is_refused(service: Service) -> None:
+    done = adapters(service, "set", "file_exists", "--file", "-", given=files(service.root / "missing"))
+    assert done.code == 1
+    assert "configuration.roots" in done.err
+    assert "director" in done.err
+    assert shown(service)["expected_version"] == 1
+
+
+def test_a_stale_version_is_told_what_to_do(service: Service) -> None:
+    given = json.dumps(json.loads(files(service.root)) | {"expected_version": 7})
+    done = adapters(service, "set", "file_exists", "--file", "-", given=given)
+    assert done.code == 1
+    assert done.err == (
+        "remindi: file_exists has changed since and is at version 1 now; nothing was set."
+        " Show it again, edit that, and set it.\n"
+    )
+    done = adapters(service, "set", "file_exists", "--file", "-", "--json", given=given)
+    assert done.json()["error"]["details"] == {"current_version": 1}
+
+
+@pytest.mark.parametrize("action", [("show",), ("test", "x"), ("set", "--file", "-")])
+def test_an_unknown_adapter_is_named_with_those_there_are(service: Service, action: tuple[str, ...]) -> None:
+    command, *rest = action
+    arguments = (command, "telepathy", *rest)
+    done = adapters(service, *arguments, given=files(service.root))
+    assert (done.code, done.out) == (1, "")
+    assert "there is no adapter telepathy; there are file_exists, http_health" in done.err
+
+
+def test_an_unknown_alias_is_named_with_those_there_are(service: Service) -> None:
+    adapters(service, "set", "file_exists", "--file", "-", given=files(service.root))
+    done = adapters(service, "test", "file_exists", "other")
+    assert (done.code, done.err) == (1, "remindi: file_exists has no alias other; it has marker\n")
+    done = adapters(service, "test", "observation_window_ended", "other")
+    assert (done.code, done.err) == (
+        1,
+        "remindi: observation_window_ended has no alias other; it has none\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("", "is no JSON: line 1, column 1."),
+        ('{"enabled": true,\n}', "is no JSON: line 2, column 1."),
+        ('{"a": 1, "a": 2}', "is no JSON: a name twice."),
+        ("[" * 100 + "]" * 100, "is no JSON: nested too deeply."),
+        (" " * 1_000_001, "is larger than 1000000 bytes."),
+    ],
+)
+def test_a_broken_file_is_refused_where_it_breaks(unstarted: Service, text: str, line: str) -> None:
+    done = adapters(unstarted, "set", "file_exists", "--file", "-", given=text)
+    assert (done.code, done.out, done.err) == (1, "", f"remindi: standard input {line}\n")
+
+
+def test_a_file_without_an_object_is_told_what_belongs_there(stopped: Service) -> None:
+    done = adapters(stopped, "set", "file_exists", "--file", "-", given="[]")
+    assert done.code == 1
+    assert done.err == "remindi: the file must hold one JSON object with enabled and configuration\n"
+
+
+def test_a_file_that_is_not_there_is_named(unstarted: Service) -> None:
+    done = adapters(unstarted, "set", "file_exists", "--file", "missing.json")
+    assert (done.code, done.err) == (73, "remindi: missing.json cannot be read: No such file or directory.\n")
+
+
+def test_the_wrong_command_line_is_a_usage_error(unstarted: Service) -> None:
+    for arguments in ((), ("set", "file_exists"), ("show",), ("test", "file_exists"), ("remove", "x")):
+        assert adapters(unstarted, *arguments).code == 2
+
+
+# ----------------------------------------------------------------------- running
+
+
+def test_what_is_set_is_in_force_for_the_next_request(make_service: MakeService) -> None:
+    with make_service() as service:
+        item = new_item("now") | {
+            "trigger": {
+                "type": "condition",
+                "adapter": "file_exists",
+                "parameters": {"path_alias": "marker"},
+            }
+        }
+        refused = service.call("remindi_add", item)
+        assert refused["error"]["code"] == "ADAPTER_DISABLED"
+        assert adapters(service, "set", "file_exists", "--file", "-", given=files(service.root)).code == 0
+        assert service.call("remindi_add", item)["ok"]
+
+
+def test_two_who_set_the_same_version_are_told_apart(service: Service) -> None:
+    given = json.dumps(json.loads(files(service.root)) | {"expected_version": 1})
+    with ThreadPoolExecutor(2) as threads:
+        both = [
+            threads.submit(adapters, service, "set", "file_exists", "--file", "-", given=given)
+            for _ in range(2)
+        ]
+    ends = sorted((done.result() for done in both), key=lambda done: done.code)
+    assert [done.code for done in ends] == [0, 1]
+    assert "at version 2 now; nothing was set" in ends[1].err
+
+
+def test_it_never_writes_beside_a_running_service(make_service: MakeService) -> None:
+    with make_service() as service:
+        adapters(service, "set", "file_exists", "--file", "-", given=files(service.root))
+        (line,) = [line for line in service.log_lines() if line.get("operation") == "update_adapter"]
+        assert line["code"] == "OK"
+        with closing(sqlite3.connect(service.database)) as database:
+            rows = database.execute("SELECT type, actor, request_id, outcome, details FROM audit").fetchall()
+        details = '{"adapter_name": "file_exists"}'
+        assert rows == [
+            ("adapter_config_updated", "operator:local", line["request_id"], "succeeded", details)
+        ]
+        assert str(service.root) not in json.dumps(line)
+
+
+def test_the_socket_is_private_and_gone_after_the_stop(make_service: MakeService) -> None:
+    service = make_service()
+    with service:
+        mode = (service.data / SOCKET).stat().st_mode
+        assert stat.S_ISSOCK(mode)
+        assert stat.S_IMODE(mode) == 0o600
+    assert {path.name for path in service.data.iterdir()} == {"remindi.db", "remindi.lock"}
+
+
+def test_after_a_kill_the_command_works_alone_and_the_next_start_takes_the_place(
+    make_service: MakeService,
+) -> None:
+    service = make_service()
+    service.start()
+    service.call("remindi_add", new_item("killed"))
+    service.kill()
+    assert (service.data / SOCKET).exists()
+    assert adapters(service, "set", "file_exists", "--file", "-", given=files(service.root)).code == 0
+    with service:
+        assert shown(service)["expected_version"] == 2
+        assert service.log_lines()[-1]["operation"] == "get_adapter"
+        assert service.call("remindi_list", {"project_id": "killed"})["data"]["items"]
+
+
+def test_a_data_directory_with_a_long_path_has_a_socket_too(make_service: MakeService) -> None:
+    service = make_service()
+    deep = service.root / ("d" * 100) / ("e" * 100)
+    service.env["REMINDI_DB_PATH"] = str(deep / "remindi.db")
+    with service:
+        assert (deep / SOCKET).is_socket()
+        assert adapters(service, "list").code == 0
+        assert any(line.get("operation") == "list_adapters" for line in service.log_lines())
+
+
+def test_where_no_socket_can_be_made_the_service_warns_once_and_runs(make_service: MakeService) -> None:
+    service = make_service()
+    blocked = service.data / SOCKET
+    (blocked / "inside").mkdir(parents=True)
+    service.data.chmod(0o700)
+    with service:
+        (warning,) = [line for line in service.log_lines() if line["level"] == "warn"]
+        assert "no operator socket" in warning["message"]
+        assert service.call("remindi_add", new_item("without"))["ok"]
+
+
+def test_a_stop_waits_for_no_connection_on_which_nothing_was_asked(make_service: MakeService) -> None:
+    service = make_service()
+    service.start()
+    with dialled(service) as idle:
+        said(service, b'{"operation":"list_adapters","arguments":{}}\n')
+        assert service.stop(signal.SIGTERM) == 0
+        assert idle.recv(1) == b""
+    assert [line for line in service.log_lines() if line["level"] in ("warn", "error")] == []
+
+
+def test_a_stop_cuts_off_a_probe_that_hangs_and_the_command_says_so(make_service: MakeService) -> None:
+    service = make_service()
+    with socket.create_server(("127.0.0.1", 0)) as silent, ThreadPoolExecutor(1) as threads:
+        alias = {
+            "url": f"https://127.0.0.1:{silent.getsockname()[1]}/",
+            "expected_statuses": [200],
+            "max_response_bytes": 1,
+            "allow_redirects": False,
+            "allow_private": True,
+        }
+        given = {"enabled": True, "configuration": {"type": "http_health", "aliases": {"silent": alias}}}
+        service.start()
+        with closing(sqlite3.connect(service.database)) as database:
+            database.execute("UPDATE setting SET value = 60 WHERE key = 'adapters.timeout_seconds'")
+            database.commit()
+        assert adapters(service, "set", "http_health", "--file", "-", given=json.dumps(given)).code == 0
+        trying = threads.submit(adapters, service, "test", "http_health", "silent")
+        silent.settimeout(30)
+        connection, _ = silent.accept()
+        with connection:
+            assert service.stop(signal.SIGTERM, within=10) == 0
+            done = trying.result(30)
+    assert (done.code, done.out) == (1, "")
+    assert "ended before it answered" in done.err
+
+
+# ------------------------------------------------------------------ the protocol
+
+
+@contextmanager
+def dialled(service: Service) -> Iterator[socket.socket]:
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(30)
+        descriptor = os.open(service.data, os.O_PATH)
+        try:
+            connection.connect(f"/proc/self/fd/{descriptor}/{SOCKET}")
+        finally:
+            os.close(descriptor)
+        yield connection
+
+
+def said(service: Service, line: bytes) -> Any:
+    with dialled(service) as connection:
+        # A service that refuses at once has gone before all was sent.
+        with suppress(BrokenPipeError, ConnectionResetError):
+            connection.sendall(line)
+        with connection.makefile("rb") as incoming:
+            return json.loads(incoming.readline())
+
+
+def test_what_is_no_json_line_is_answered_and_the_service_goes_on(make_service: MakeService) -> None:
+    with make_service() as service:
+        for line in (
+            b"\n",
+            b"hello\n",
+            b"\xff\xfe\n",
+            b'{"operation": NaN}\n',
+            b"[" * 70 + b"]" * 70 + b"\n",
+        ):
+            error = said(service, line)["error"]
+            assert (error["code"], error["details"]) == (
+                "VALIDATION_ERROR",
+                {"errors": [{"field": "", "reason": "json"}]},
+            )
+        assert said(service, b"1" * 1_100_000)["error"]["code"] == "LIMIT_EXCEEDED"
+        assert said(service, b'{"operation":"list_adapters","arguments":{}}\n')["ok"]
+
+
+def test_those_who_hold_connections_cost_the_service_nothing_and_the_ninth_is_told(
+    make_service: MakeService,
+) -> None:
+    with make_service() as service:
+        with ExitStack() as held:
+            for _ in range(8):
+                held.enter_context(dialled(service))
+            refusal = eventually(lambda: said(service, b'{"operation":"list_adapters","arguments":{}}\n'))
+            assert refusal["error"]["code"] == "LIMIT_EXCEEDED"
+            assert service.call("remindi_add", new_item("held"))["ok"]
+        eventually(lambda: adapters(service, "list").code == 0)
+
+
+# ----------------------------------------------------------------------- stopped
+
+
+def test_a_stopped_service_is_left_as_it_was_found(stopped: Service) -> None:
+    assert adapters(stopped, "list").code == 0
+    assert {path.name for path in stopped.data.iterdir()} == {"remindi.db", "remindi.lock"}
+    with stopped:
+        assert stopped.call("remindi_add", new_item("after"))["ok"]
+
+
+def test_no_database_is_made(make_service: MakeService) -> None:
+    service = make_service()
+    done = adapters(service, "list")
+    assert done.code == 73
+    assert str(service.database) in done.err
+    assert "--env-file" in done.err
+    assert not service.data.exists()
+
+
+def test_somebody_else_who_holds_the_directory_is_told_of(stopped: Service) -> None:
+    with (stopped.data / "remindi.lock").open("r+") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        done = adapters(stopped, "list")
+    assert done.code == 75
+    (line,) = done.err.splitlines()
+    assert "does not listen on remindi.sock" in line
+    assert str(stopped.data) in line
+
+
+def test_a_damaged_database_is_refused_after_an_unclean_stop(make_service: MakeService) -> None:
+    service = make_service()
+    service.start()
+    service.kill()
+    content = bytearray(service.database.read_bytes())
+    with closing(sqlite3.connect(service.database)) as database:
+        database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    content = bytearray(service.database.read_bytes())
+    content[4096 * 3 : 4096 * 6] = b"\xff" * 4096 * 3
+    service.database.write_bytes(bytes(content))
+    service.database.with_name("remindi.db-wal").write_bytes(b"x")
+    done = adapters(service, "list")
+    assert done.code == 65
+    assert done.err.startswith("remindi: ")
+
+
+def test_a_newer_schema_is_refused_as_at_a_start(stopped: Service) -> None:
+    with closing(sqlite3.connect(stopped.database)) as database:
+        database.executescript("INSERT INTO migration VALUES (4711, '4711_later.sql', 'x', 0)")
+    done = adapters(stopped, "list")
+    assert done.code == 76
+    assert "4711" in done.err
+
+
+def test_faults_of_the_environment_are_told_as_at_a_start(unstarted: Service) -> None:
+    del unstarted.env["REMINDI_MCP_TOKEN"]
+    done = adapters(unstarted, "list")
+    assert done.code == 78
+    assert "REMINDI_MCP_TOKEN is required" in done.err
+    assert "--env-file" in done.err
+
+
+def test_the_env_file_of_make_serve_is_found_from_the_checkout(tmp_path: Path) -> None:
+    made = tmp_path / "checkout"
+    made.mkdir()
+    subprocess.run([sys.executable, "-m", "remindi", "init"], cwd=made, check=True, capture_output=True)
+    service = Service(tmp_path / "run", arguments=("--env-file", str(made / ".remindi" / "remindi.env")))
+    for name in [name for name in service.env if name.startswith("REMINDI_")]:
+        del service.env[name]
+    with service:
+        assert adapters(service, "list", cwd=made).code == 0
+        assert any(line.get("operation") == "list_adapters" for line in service.log_lines())
+    named = str(made / ".remindi" / "remindi.env")
+    assert adapters(service, "list", "--env-file", named).code == 0
+    elsewhere = adapters(service, "list")
+    assert elsewhere.code == 78
+    assert "--env-file" in elsewhere.err
+
+
+def test_a_broken_env_file_is_named(unstarted: Service) -> None:
+    file = unstarted.root / "broken.env"
+    file.write_text("not a variable\n")
+    done = adapters(unstarted, "list", "--env-file", str(file))
+    assert done.code == 78
+    assert "broken.env, line 1" in done.err
+
+
+@needs_root
+@pytest.mark.parametrize("runs", [True, False])
+def test_another_user_is_told_whose_it_is(make_service: MakeService, runs: bool) -> None:
+    service = make_service()
+    service.start()
+    if not runs:
+        service.stop()
+    reach = shutil.which("setpriv")
+    assert reach is not None
+    become = (reach, f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--bounding-set=-all", "--")
+    done = adapters(service, "list", prefix=become, cwd=Path("/"))
+    assert done.code == 73, done
+    assert f"uid {NOBODY}" in done.err
+    assert "REMINDI_DB_PATH" in done.err
+    if runs:
+        service.stop()
+
+
+@needs_root
+def test_a_read_only_file_system_is_told(stopped: Service) -> None:
+    mount = (
+        *("unshare", "--mount", "sh", "-c"),
+        'mount --bind "$0" "$0" && mount -o remount,ro,bind "$0" && exec "$@"',
+        str(stopped.data),
+    )
+    done = adapters(stopped, "list", prefix=mount)
+    assert done.code == 73
+    assert str(stopped.data) in done.err
+    assert adapters(stopped, "list").code == 0

@@ -1,0 +1,156 @@
+"""Checks: one page of ready items, with the conditions of the project probed before (contract 5.1).
+
+The same for every door that offers a check. It runs on the HTTP server's loop; probes that outlast the
+check go on there, and what they saw is stored when they are done.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from typing import Any, Final
+
+from actors.failures import unrefused
+from actors.messages.probes import NotProbed, RunProbe
+from actors.messages.readers import (
+    ConditionsDue,
+    DueCondition,
+    GetCheckPage,
+    ListDueConditions,
+    ListSettings,
+    ProbeTarget,
+)
+from actors.messages.writer import ApplyProbes, EvaluatePage, ProbeResult
+from actors.probing import result_of
+from remindi.answers import CheckPage
+from remindi.events import Caller
+from remindi.requests import CheckQuery
+from remindi.settings import ADAPTER_CONCURRENCY, ADAPTER_TIMEOUT_SECONDS, Settings
+from web.door import POOL_SECONDS, READER_SECONDS, WRITER_SECONDS, Door
+
+log = logging.getLogger("remindi.checks")
+
+LISTED: Final = 200
+"""Due conditions that are asked for at a time."""
+
+
+class Checks:
+    """Checks through one door."""
+
+    def __init__(self, door: Door) -> None:
+        """Make the checks; they ask through the door's addresses."""
+        self._door = door
+        self._probing: set[asyncio.Task[None]] = set()
+
+    async def page(self, query: CheckQuery, as_of: int, caller: Caller) -> CheckPage:
+        """A page of a check as of ``as_of``; the first page of a walk probes, if the query wants it.
+
+        Raises:
+            ActorError: reader or writer gave no answer.
+            DatabaseRefused: the database stayed locked.
+        """
+        probing = query.evaluate_conditions and query.after is None
+        page = await self._read(query, as_of, caller, probing=probing)
+        if isinstance(page, ConditionsDue):
+            await self._probe(query, as_of, caller)
+            page = await self._read(query, as_of, caller, probing=False)
+        if isinstance(page, CheckPage):
+            return page
+        # Something on the page changes by being evaluated.
+        message = EvaluatePage(caller=caller, query=query, as_of=as_of)
+        return unrefused(await self._door.writer.acall(message, timeout=WRITER_SECONDS))
+
+    async def _read(self, query: CheckQuery, as_of: int, caller: Caller, *, probing: bool) -> Any:
+        question = GetCheckPage(caller=caller, query=query, as_of=as_of, probing=probing)
+        return await self._door.reader.acall(question, timeout=READER_SECONDS)
+
+    async def _probe(self, query: CheckQuery, as_of: int, caller: Caller) -> None:
+        """Look at the due conditions of the project, for at most ``adapters.timeout_seconds``."""
+        rows = await self._door.reader.acall(ListSettings(caller=caller), timeout=READER_SECONDS)
+        settings = Settings({row.key: row.value for row in rows})
+        seconds = settings[ADAPTER_TIMEOUT_SECONDS]
+        probing = _Probing(self._door, query, as_of, caller, seconds)
+        # Enough that no slot of the pool waits for this loop.
+        looks = {asyncio.create_task(probing.look()) for _ in range(2 * settings[ADAPTER_CONCURRENCY])}
+        # The loop itself holds tasks only weakly.
+        self._probing |= looks
+        for look in looks:
+            look.add_done_callback(self._probing.discard)
+        await asyncio.wait(looks, timeout=seconds)
+
+
+class _Probing:
+    """The probes of one check: several looks side by side take targets from one list."""
+
+    def __init__(self, door: Door, query: CheckQuery, as_of: int, caller: Caller, seconds: float) -> None:
+        self._door = door
+        self._query = query
+        self._as_of = as_of
+        self._caller = caller
+        self._seconds = seconds
+        self._until = door.clock.monotonic() + seconds
+        self._listing = asyncio.Lock()
+        self._listed: deque[ProbeTarget] = deque()
+        self._after: DueCondition | None = None
+        self._all_listed = False
+        self._storing = asyncio.Lock()
+        self._results: list[ProbeResult] = []
+
+    async def look(self) -> None:
+        """Look at targets until none is left or the time is over; what goes wrong fails no check."""
+        try:
+            while (target := await self._next()) is not None and await self._look_at(target):
+                continue
+        except Exception as error:
+            log.warning(
+                "conditions were not probed",
+                extra={"request_id": self._caller.request_id, "error": type(error).__name__},
+            )
+
+    async def _look_at(self, target: ProbeTarget) -> bool:
+        left = self._until - self._door.clock.monotonic()
+        if left <= 0:
+            return False
+        answer = await self._door.probes.acall(
+            RunProbe(caller=self._caller, target=target, start_within=left),
+            timeout=left + self._seconds + POOL_SECONDS,
+        )
+        if isinstance(answer, NotProbed):
+            return False
+        self._results.append(result_of(answer, self._door.chance))
+        await self._store()
+        return True
+
+    async def _next(self) -> ProbeTarget | None:
+        async with self._listing:
+            if not self._listed and not self._all_listed:
+                found = await self._door.reader.acall(
+                    ListDueConditions(
+                        caller=self._caller,
+                        as_of=self._as_of,
+                        project_id=self._query.project_id,
+                        after=self._after,
+                        limit=LISTED,
+                    ),
+                    timeout=READER_SECONDS,
+                )
+                self._listed.extend(found)
+                if len(found) < LISTED:
+                    self._all_listed = True
+                else:
+                    self._after = DueCondition(found[-1].next_evaluation_at, found[-1].key)
+            return self._listed.popleft() if self._listed else None
+
+    async def _store(self) -> None:
+        """Store what has come; results that come while others are being stored go together."""
+        async with self._storing:
+            results, self._results = tuple(self._results), []
+            if not results:
+                return
+            late = self._door.clock.monotonic() > self._until
+            message = ApplyProbes(
+                caller=self._caller,
+                results=results,
+                lifecycle_event=self._query.context.lifecycle_event,
+                as_of=self._door.clock.now() if late else self._as_of,
+            )
+            unrefused(await self._door.writer.acall(message, timeout=WRITER_SECONDS))
