@@ -42,16 +42,16 @@ class ListParameters(ListArguments):
     q: Annotated[
         Annotated[str, Text(MAX_TEXT_CHARACTERS, trimmed=True)] | None,
         Field(
-            description="Only items whose message or instructions hold all these words, whatever their case and "
-            "accents; the last one may be the beginning of a word."
+            description="Only items whose message or instructions hold all these words, whatever their case "
+            "and accents; the last one may be the beginning of a word."
         ),
     ] = None
     sort: Annotated[
         Sort,
         Word(Sort),
         Field(
-            description="created: newest first. fire_time: by next_fire_at, items without one last. priority: "
-            "critical first, then as by fire_time. Among equals the older item comes first."
+            description="created: newest first. fire_time: by next_fire_at, items without one last. "
+            "priority: critical first, then as by fire_time. Among equals the older item comes first."
         ),
     ] = Sort.CREATED
 
