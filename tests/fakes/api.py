@@ -5,7 +5,7 @@ import json
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -154,11 +154,6 @@ class House:
     def __post_init__(self) -> None:
         self.app = create_app(self.door)
 
-    def rewire(self, **addresses: Address) -> None:
-        """Go on with other addresses."""
-        self.door = replace(self.door, **addresses)
-        self.app = create_app(self.door)
-
     def browser(self, **kept: Any) -> "Browser":
         """A browser that knows nothing yet."""
         return Browser(self, **kept)
@@ -176,7 +171,7 @@ class House:
             rows = connection.execute("SELECT type, outcome, details FROM audit ORDER BY sequence").fetchall()
         finally:
             connection.close()
-        return [(kind, outcome, json.loads(details)) for kind, outcome, details in rows]
+        return [(str(kind), str(outcome), json.loads(str(details))) for kind, outcome, details in rows]
 
 
 @contextmanager
