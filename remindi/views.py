@@ -12,11 +12,12 @@ from pydantic_core import to_json as _to_json
 
 from remindi.adapters import AdapterRow
 from remindi.answers import CheckItem, CheckPage, HistoryPage, ListPage, Mutated
+from remindi.audit import AuditRow
 from remindi.errors import Refusal
 from remindi.events import ACTOR_WORDS, EVENT_WORDS, Event, EventType
 from remindi.evidence import EVIDENCE_WORDS, EvidenceRecord
 from remindi.identifiers import uuid_text
-from remindi.instants import stamp, stamp_or_none
+from remindi.instants import MS_PER_DAY, stamp, stamp_or_none
 from remindi.items import (
     PRIORITY_WORDS,
     READINESS_WORDS,
@@ -24,10 +25,17 @@ from remindi.items import (
     STATUS_WORDS,
     ConditionStatus,
     ItemRecord,
+<<<<<<< HEAD
     State,
+=======
+    Readiness,
+    State,
+    words,
+>>>>>>> admin-api
 )
 from remindi.legacy_times import with_stamps
 from remindi.links import LINK_WORDS, Link
+from remindi.overview import AgendaEntry, Day, Happening, Overview, Standing
 from remindi.recurrence import POLICY_WORDS, Recurrence
 from remindi.settings import BY_KEY
 from remindi.triggers import (
@@ -394,3 +402,65 @@ def probe_data(
         "observed_at": stamp(observed_at),
         "adapter_version": adapter_version,
     }
+
+
+def audit_data(rows: Iterable[AuditRow]) -> list[Json]:
+    """``data`` of the audit route: administration events in the order they were read (contract 13.2)."""
+    return [
+        {
+            "sequence": row.sequence,
+            "event_id": uuid_text(row.id),
+            "event_type": row.type,
+            "actor_id": row.actor_id,
+            "request_id": row.request_id,
+            "occurred_at": stamp(row.occurred_at),
+            "outcome": row.outcome,
+            "details": json.loads(row.details_json),
+        }
+        for row in rows
+    ]
+
+
+def overview_data(overview: Overview) -> Json:
+    """The overview as far as the database knows it: counts, agenda, days, and time from due to done."""
+    counts = overview.counts
+    states = {STATE_WORDS[state]: counts[Standing[state.name]] for state in State}
+    states[STATE_WORDS[State.DUE]] += counts[Standing.MANUAL_VERIFICATION]
+    return {
+        "as_of": stamp(overview.as_of),
+        "states": states,
+        "readiness": {READINESS_WORDS[kind]: counts[Standing[kind.name]] for kind in Readiness},
+        "agenda": [_agenda_view(entry) for entry in overview.agenda],
+        "agenda_cut": overview.agenda_cut,
+        "daily": [_day_view(day) for day in overview.days],
+        "due_to_done": {
+            "completed": overview.due_to_done.completed,
+            "median_seconds": overview.due_to_done.median_seconds,
+            "p90_seconds": overview.due_to_done.p90_seconds,
+        },
+    }
+
+
+def _agenda_view(entry: AgendaEntry) -> Json:
+    return {
+        "remindi_id": uuid_text(entry.id),
+        "project_id": entry.project_id,
+        "priority": PRIORITY_WORDS[entry.priority],
+        "at": stamp(entry.at),
+        "happening": _HAPPENING_WORDS[entry.happening],
+        "message": entry.message,
+        "message_cut": entry.message_cut,
+    }
+
+
+def _day_view(day: Day) -> Json:
+    return {
+        "date": stamp(day.day * MS_PER_DAY)[:10],
+        "created": day.created,
+        "due": day.due,
+        "completed": day.completed,
+        "cancelled": day.cancelled,
+    }
+
+
+_HAPPENING_WORDS: Final = words(Happening)

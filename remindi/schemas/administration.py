@@ -121,3 +121,21 @@ WORKLOADS: Final = array(
         }
     ),
 )
+
+# -------------------------------------------------------------------- audit
+
+AUDIT: Final = array(
+    "The events.",
+    closed_object(
+        {
+            "sequence": integer("Place in the audit: rises, with holes.", 1),
+            "event_id": string("UUID of the event."),
+            "event_type": string("What was attempted."),
+            "actor_id": string("By whom."),
+            "request_id": nullable(string("The exchange that it happened in.")),
+            "occurred_at": timestamp("When it happened."),
+            "outcome": string("What came of it: succeeded, rejected or failed."),
+            "details": open_object("What it was about; of a refusal also failure_code."),
+        }
+    ),
+)

@@ -5,7 +5,7 @@ hold one. Bodies are read here and never looked into.
 """
 
 import asyncio
-from collections.abc import Iterable, MutableMapping
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from http import HTTPStatus
 from typing import Any, Final
@@ -135,9 +135,9 @@ async def _read(exchange: Exchange) -> tuple[bytes, BodyFault | None]:
         return b"", BodyFault.TOO_SLOW
 
 
-async def _nothing() -> MutableMapping[str, Any]:
+async def _nothing() -> Any:
     return {"type": "http.request", "body": b"", "more_body": False}
 
 
-async def _nowhere(_: MutableMapping[str, Any]) -> None:
+async def _nowhere(_: Any) -> None:
     return

@@ -6,13 +6,12 @@ Startup and Host come before routing (``Threshold``), session, origin and CSRF t
 
 import hmac
 from typing import Any, Final
-from urllib.parse import unquote_plus
 
 import falcon
 
 from actors.messages.sessions import GetSession, Session, SpendPreSession
 from remindi.authorities import parse_authority, parse_origin
-from remindi.errors import MAX_FIELD_ERRORS, ErrorCode, Refusal, invalid
+from remindi.errors import ErrorCode, Refusal, invalid
 from remindi.inputs.failures import pointer
 from web import strict_json
 from web.api.answering import Refused
@@ -21,6 +20,7 @@ from web.api.cookies import session_token
 from web.api.facts import BodyFault, Facts, facts_of
 from web.api.hosts import Hosts
 from web.api.policy import Admission, Body, Operation
+from web.api.query import parameters
 from web.door import SESSIONS_SECONDS, Door
 
 _UNAUTHENTICATED: Final = Refusal(ErrorCode.UNAUTHENTICATED)
@@ -77,7 +77,9 @@ def admit(door: Door, operation: Operation, facts: Facts, response: falcon.Respo
             raise Refused(_CSRF_REJECTED)
     body = _body(facts, policy.body)
     if facts.query and operation.query is None:
-        raise Refused(_unknown_names(facts.query))
+        names = dict(parameters(facts))
+        if names:
+            raise Refused(invalid(*((pointer((name,)), "unknown_field") for name in names)))
     return Call(door, policy, facts, response, token=token, session=session, body=body)
 
 
@@ -121,9 +123,3 @@ def _body(facts: Facts, kind: Body) -> Any:
         return strict_json.parse(facts.body)
     except strict_json.JsonError:
         raise Refused(invalid(("", "json"))) from None
-
-
-def _unknown_names(query: bytes) -> Refusal:
-    """The refusal of a query where none is known."""
-    names = [part.partition(b"=")[0].decode("latin-1") for part in query.split(b"&")[:MAX_FIELD_ERRORS]]
-    return invalid(*((pointer((unquote_plus(name),)), "unknown_field") for name in names))

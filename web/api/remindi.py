@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final, TypeVar
 
 from actors.messages import Request
-from actors.messages.readers import GetItem
+from actors.messages.readers import GetItem, ListEvents, ListItems
 from actors.messages.writer import AddItem, CancelItem, CompleteItem, SnoozeItem, UpdateItem
 from remindi import inputs, views
 from remindi.answers import Mutated
@@ -17,12 +17,14 @@ from remindi.inputs.mutations import (
     SnoozeArguments,
     UpdateArguments,
 )
-from remindi.inputs.queries import CheckArguments
+from remindi.inputs.queries import CheckArguments, HistoryArguments
+from remindi.inputs.query_strings import ListParameters, read_history_parameters, read_list_parameters
 from remindi.schemas import administration as schemas
 from remindi.views import Json
 from web.api.answering import Refused
 from web.api.call import Call
 from web.api.policy import Admission, Body, Database, Operation, Policy, Resource
+from web.api.query import parameters
 from web.checks import Checks
 from web.door import Door
 
@@ -46,6 +48,7 @@ class Items(Resource):
     """``/remindi``."""
 
     operations: ClassVar = {
+        "GET": Operation(_READ, "A page of items", schemas.LIST, query=ListParameters),
         "POST": Operation(
             _WRITE,
             "Add an item",
@@ -54,6 +57,17 @@ class Items(Resource):
             codes=(ErrorCode.IDEMPOTENCY_KEY_REUSED, *_OF_CONDITION),
         ),
     }
+
+    def on_get(self, call: Call) -> Json | Refusal:
+        """Show a page; nothing is evaluated."""
+        paged = read_list_parameters(parameters(call.facts), self.door.clock.now())
+        if isinstance(paged, Refusal):
+            return paged
+        query = self.door.cursors.resume_list(paged)
+        if isinstance(query, Refusal):
+            return query
+        page = call.read(ListItems(caller=call.caller, query=query))
+        return views.list_data(page, self.door.cursors.next_list(query, page.next))
 
     def on_post(self, call: Call) -> Json | Refusal:
         """Add an item."""
@@ -170,6 +184,35 @@ class Cancellation(Resource):
         if isinstance(request, Refusal):
             return request
         return _changed(call, CancelItem(caller=call.caller, request=request))
+
+
+class History(Resource):
+    """``/remindi/{id}/history``."""
+
+    operations: ClassVar = {
+        "GET": Operation(
+            _READ,
+            "What happened to an item, and the evidence of its completion",
+            schemas.HISTORY,
+            query=HistoryArguments,
+            codes=(ErrorCode.NOT_FOUND,),
+        )
+    }
+
+    def on_get(self, call: Call, identifier: str) -> Json | Refusal:
+        """Show a page of events."""
+        now = self.door.clock.now()
+        paged = read_history_parameters(parameters(call.facts), now, _id(identifier))
+        if isinstance(paged, Refusal):
+            return paged
+        query = self.door.cursors.resume_history(paged)
+        if isinstance(query, Refusal):
+            return query
+        page = call.read(ListEvents(caller=call.caller, query=query))
+        if isinstance(page, Refusal):
+            return page
+        cursor = self.door.cursors.next_history(query, page.next_after)
+        return views.rest_history_data(page, query.remindi_id, cursor)
 
 
 def _id(text: str) -> bytes:

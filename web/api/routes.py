@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from web.api import adapters, events, remindi, session, settings, workloads
+from web.api import adapters, audit, events, remindi, session, settings, workloads
 from web.api.policy import Resource
 
 PREFIX: Final = "/api/v1"
@@ -18,6 +18,7 @@ ROUTES: Final[dict[str, type[Resource]]] = {
     "/remindi/{id}/complete": remindi.Completion,
     "/remindi/{id}/snooze": remindi.Snooze,
     "/remindi/{id}/cancel": remindi.Cancellation,
+    "/remindi/{id}/history": remindi.History,
     "/settings/bootstrap": settings.Bootstrap,
     "/settings": settings.Settings,
     "/settings/{key}": settings.Setting,
@@ -27,6 +28,7 @@ ROUTES: Final[dict[str, type[Resource]]] = {
     "/events": events.Events,
     "/workloads": workloads.Workloads,
     "/workloads/{component:component}/{action:action}": workloads.Transition,
+    "/admin-events": audit.AdminEvents,
 }
 """By path below ``PREFIX``; ``:name`` behind a parameter is the converter that it must pass."""
 
