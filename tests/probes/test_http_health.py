@@ -158,7 +158,7 @@ def test_any_url_that_may_be_configured_ends_in_few_words(rest: str) -> None:
         outcome = http(url, resolve=lambda _host: ())
     except NotConfigurable:
         return
-    assert outcome in (outcomes.NOT_RESOLVED, http_health.NO_ANSWER)
+    assert outcome in (outcomes.NOT_RESOLVED, http_health.NOT_ASKED)
 
 
 # -------------------------------------------------------------------------- trust
@@ -280,6 +280,23 @@ BROKEN: dict[str, Script] = {
     "ends without the last chunk": answering(head("200 OK", "Transfer-Encoding: chunked") + b"4\r\nfine\r\n"),
     "has a chunk of no size": answering(head("200 OK", "Transfer-Encoding: chunked") + b"x\r\nfine\r\n"),
     "resets": reset,
+    "has a NUL in a header": answering(head("200 OK", "X: a\0b", "Content-Length: 4") + b"fine"),
+    **{
+        f"begins with {line!r}": answering(f"{line}\r\nContent-Length: 4\r\n\r\nfine".encode())
+        for line in (
+            "HTTP/1.1 2_0_0 OK",
+            "HTTP/1.1 +200 OK",
+            "HTTP/1.x200 OK",
+            "HTTP/1.1 0200 OK",
+            "HTTP/2 200",
+        )
+    },
+    **{
+        f"has a chunk of {size}": endless(
+            head("200 OK", "Transfer-Encoding: chunked") + f"{size}\r\n".encode(), b"x" * 4_096
+        )
+        for size in ("-1", "-2", "+4", "0x4", "1_0", " 4", "\u0664", "f" * 17, "")
+    },
 }
 
 
@@ -301,6 +318,14 @@ def test_a_peer_that_closes_at_once_is_an_error() -> None:
 
 def test_nobody_there_is_an_error(free_port: int) -> None:
     assert http(f"https://127.0.0.1:{free_port}/") == http_health.NOT_CONNECTED
+
+
+def test_the_dot_at_the_end_of_a_full_name_is_asked_for_and_not_part_of_the_certificate(
+    tls: ssl.SSLContext,
+) -> None:
+    names = Names({f"{NAME}.": ["127.0.0.1"]})
+    with peer(answering(ok()), tls) as server:
+        assert http(f"https://{NAME}.:{server.port}/", resolve=names) == http_health.HEALTHY
 
 
 def test_a_name_that_does_not_resolve_is_an_error() -> None:
@@ -482,7 +507,6 @@ def test_three_redirects_are_followed_and_a_fourth_is_not(tls: ssl.SSLContext) -
         "https:\\\\{name}:{port}\\",
         "/with space",
         "/\xe4",
-        "/\x00",
         "ftp://{name}:{port}/",
         "file:///etc/hostname",
         "javascript:x",
