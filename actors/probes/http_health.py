@@ -45,6 +45,8 @@ MAX_REDIRECTS: Final = 3
 DEFAULT_PORT: Final = 443
 READ_BYTES: Final = 65_536
 MAX_LINE: Final = 65_536
+MAX_LINES: Final = 10_000
+"""Lines of one answer, those between the chunks of its body among them."""
 _STATUS_LINE: Final = re.compile(rb"(HTTP/1\.[0-9]) ([1-9][0-9]{2})(?: [^\r\n]*)?\r?\n")
 _CHUNK_LINE: Final = re.compile(rb"([0-9A-Fa-f]{1,16})[ \t]*(?:;[^\r\n]*)?\r?\n")
 HEADERS: Final = {
@@ -187,15 +189,21 @@ def _media_type(content_type: str) -> str:
 
 
 class _Lines(io.BufferedReader):
-    """What a peer sends, whose lines have an end.
+    """What a peer sends, whose lines have an end, and are not endless in number.
 
-    ``http.client`` takes the end of the connection for the end of a head, and half a head for an answer.
+    ``http.client`` takes the end of the connection for the end of a head, and half a head for an answer; it
+    takes interim answers, trailers and chunks for as long as they come.
     """
+
+    _left = MAX_LINES
 
     def readline(self, size: int | None = -1, /) -> bytes:
         line = super().readline(size)
         if not line.endswith(b"\n") and (size is None or not 0 <= size <= len(line)):
             raise http.client.IncompleteRead(line)
+        self._left -= 1
+        if self._left < 0:
+            raise http.client.IncompleteRead(b"")
         return line
 
 

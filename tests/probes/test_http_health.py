@@ -270,6 +270,10 @@ BROKEN: dict[str, Script] = {
     "ends in the trailers": answering(head("200 OK", "Transfer-Encoding: chunked") + b"0\r\nA: b"),
     "has a status that is no number": answering(head("abc OK") + b"x"),
     "has a line without end": endless(b"HTTP/1.1 200 OK\r\nX: ", b"x" * 4_096),
+    "sends interim answers without end": endless(b"", head("103 Early Hints")),
+    "sends trailers without end": endless(
+        head("200 OK", "Transfer-Encoding: chunked") + b"0\r\n", b"A: b\r\n" * 100
+    ),
     "has headers without end": endless(b"HTTP/1.1 200 OK\r\n", b"A: b\r\n"),
     "sends less than it declares": answering(head("200 OK", "Content-Length: 5") + b"four"),
     "declares a length that is no number": answering(head("200 OK", "Content-Length: few") + b"fine"),
@@ -393,6 +397,12 @@ def test_a_declared_length_over_the_cap_fails_before_the_body(length: str, tls: 
 def test_an_endless_body_ends_at_the_cap(start: bytes, tls: ssl.SSLContext) -> None:
     with peer(endless(start, b"1000\r\n" + b"x" * 4_096 + b"\r\n"), tls) as server:
         assert http(f"https://127.0.0.1:{server.port}/", cap=1_048_576) == http_health.TOO_LARGE
+
+
+def test_a_small_body_in_ever_so_many_chunks_is_no_answer(tls: ssl.SSLContext) -> None:
+    start = head("200 OK", "Transfer-Encoding: chunked")
+    with peer(endless(start, b"1\r\nx\r\n" * 100), tls) as server:
+        assert http(f"https://127.0.0.1:{server.port}/", cap=1_048_576) == http_health.NO_ANSWER
 
 
 # --------------------------------------------------------------------------- time
