@@ -25,13 +25,9 @@ from remindi.items import (
     STATUS_WORDS,
     ConditionStatus,
     ItemRecord,
-<<<<<<< HEAD
-    State,
-=======
     Readiness,
     State,
     words,
->>>>>>> admin-api
 )
 from remindi.legacy_times import with_stamps
 from remindi.links import LINK_WORDS, Link
