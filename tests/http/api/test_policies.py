@@ -87,11 +87,17 @@ def test_every_change_of_the_database_needs_our_own_page() -> None:
 def test_only_what_waits_for_the_outside_has_threads_apart() -> None:
     api = Api(DoorStage().door)
     item = "0190aaaa-bbbb-7ccc-addd-eeeeffff0001"
+
+    def waits(method: str, path: str) -> bool:
+        operation = api.operation(method, PREFIX + path)
+        return operation is not None and operation.policy.waits
+
     for path in ("/remindi/check", "/adapters/x/test", "/workloads/all/restart"):
-        assert api.waits("POST", PREFIX + path)
+        assert waits("POST", path)
     for path in ("/remindi", f"/remindi/{item}/snooze", "/auth/login", "/nowhere"):
-        assert not api.waits("POST", PREFIX + path)
-    assert not api.waits("PUT", PREFIX + "/remindi/check")
+        assert not waits("POST", path)
+    assert not waits("PUT", "/remindi/check")
+    assert not waits("HEAD", "/events")
 
 
 def test_a_responder_cannot_write_what_its_policy_only_reads(
