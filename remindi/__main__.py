@@ -16,6 +16,7 @@ from remindi.cli.arguments import (
     parse,
 )
 from remindi.cli.exits import OK
+from remindi.cli.item_arguments import ItemArguments
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -38,6 +39,10 @@ def main(argv: list[str] | None = None) -> int:
             from remindi.cli import schema
 
             return schema.run(arguments)
+        case ItemArguments():
+            from remindi.cli import items
+
+            return items.run(arguments)
         case AdaptersArguments():
             from remindi.cli import adapters
 
