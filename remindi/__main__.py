@@ -7,6 +7,7 @@ import sys
 from typing import assert_never
 
 from remindi import __version__
+from remindi.cli.api_arguments import ApiArguments
 from remindi.cli.arguments import (
     AdaptersArguments,
     InitArguments,
@@ -43,6 +44,10 @@ def main(argv: list[str] | None = None) -> int:
             from remindi.cli import items
 
             return items.run(arguments)
+        case ApiArguments():
+            from remindi.cli import administration
+
+            return administration.run(arguments)
         case AdaptersArguments():
             from remindi.cli import adapters
 

@@ -12,24 +12,29 @@ TRANSITIONS: Final = ("start", "stop", "restart")
 
 
 @dataclass(frozen=True, kw_only=True)
-class StatusArguments(ServiceArguments):
+class ApiArguments(ServiceArguments):
+    """What the commands on the service have in common."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StatusArguments(ApiArguments):
     """``remindi status``."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class ListSettingsArguments(ServiceArguments):
+class ListSettingsArguments(ApiArguments):
     """``remindi settings list``."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class GetSettingArguments(ServiceArguments):
+class GetSettingArguments(ApiArguments):
     """``remindi settings get KEY``."""
 
     setting: str
 
 
 @dataclass(frozen=True, kw_only=True)
-class SetSettingArguments(ServiceArguments):
+class SetSettingArguments(ApiArguments):
     """``remindi settings set KEY VALUE``."""
 
     setting: str
@@ -37,26 +42,16 @@ class SetSettingArguments(ServiceArguments):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ListWorkloadsArguments(ServiceArguments):
+class ListWorkloadsArguments(ApiArguments):
     """``remindi workloads list``."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class MoveWorkloadsArguments(ServiceArguments):
+class MoveWorkloadsArguments(ApiArguments):
     """``remindi workloads start | stop | restart COMPONENT``."""
 
     transition: str
     component: str
-
-
-ApiArguments = (
-    StatusArguments
-    | ListSettingsArguments
-    | GetSettingArguments
-    | SetSettingArguments
-    | ListWorkloadsArguments
-    | MoveWorkloadsArguments
-)
 
 
 def add_api_commands(commands: "Subparsers[Parser]", helps: dict[str, str]) -> None:
@@ -86,7 +81,7 @@ def _actions(commands: "Subparsers[Parser]", name: str, helps: dict[str, str]) -
     return parser.add_subparsers(dest="action", required=True, metavar="ACTION", parser_class=Parser)
 
 
-def _action(actions: "Subparsers[Parser]", name: str, what: str, kind: type[ServiceArguments]) -> Parser:
+def _action(actions: "Subparsers[Parser]", name: str, what: str, kind: type[ApiArguments]) -> Parser:
     parser = actions.add_parser(name, help=what, description=_sentence(what))
     add_service_options(parser, CREDENTIALS)
     parser.set_defaults(kind=kind)

@@ -25,7 +25,7 @@ _CODES: Final = {
 class Said(NamedTuple):
     """The answer of a command that was carried out."""
 
-    data: Json
+    data: Any
     """For ``--json``."""
     lines: Sequence[str]
     """For people."""
@@ -90,5 +90,5 @@ def _complain(lines: Sequence[str]) -> None:
         print(f"remindi: {line}", file=sys.stderr)
 
 
-def _compact(value: Json) -> str:
+def _compact(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

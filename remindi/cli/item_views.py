@@ -4,10 +4,10 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from remindi.cli.clock import Clock
 from remindi.cli.display import Screen, escaped, escaped_lines
 from remindi.cli.durations import relative, write_duration
 from remindi.cli.identification import SHOWN_CHARACTERS
-from remindi.cli.promises import Clock
 from remindi.cli.tables import Cell, Column, table
 from remindi.cli.times import shown_time, shown_with_distance
 from remindi.instants import parse_instant
@@ -100,8 +100,8 @@ class Shown:
         """A table of events."""
         rows = [
             (
-                shown_time(_instant(event["occurred_at"]), self._clock.zone),
-                relative(_instant(event["occurred_at"]), self._clock.now),
+                shown_time(parse_instant(event["occurred_at"]), self._clock.zone),
+                relative(parse_instant(event["occurred_at"]), self._clock.now),
                 escaped(event["event_type"]),
                 f"{event['prior_version'] or '-'} to {event['new_version'] or '-'}",
                 escaped(event["actor_type"]),
@@ -117,7 +117,7 @@ class Shown:
         width = max(len(name) for name, _ in facts)
         lines = []
         for name, text in facts:
-            first, *more = escaped_lines(text)
+            first, *more = escaped_lines(text.rstrip("\n"))
             lines.append(f"{name.ljust(width)}  {first}".rstrip())
             lines += [f"{' ' * width}  {line}".rstrip() for line in more]
         return lines
@@ -130,7 +130,7 @@ class Shown:
 
     def time(self, stamp: str) -> str:
         """A stamp in the zone, with how far away it is."""
-        return shown_with_distance(_instant(stamp), self._clock.now, self._clock.zone)
+        return shown_with_distance(parse_instant(stamp), self._clock.now, self._clock.zone)
 
     def _id(self, remindi_id: str) -> str:
         return escaped(remindi_id if self._screen.width is None else remindi_id[-SHOWN_CHARACTERS:])
@@ -138,7 +138,7 @@ class Shown:
     def _when(self, item: Json, field: str) -> str:
         stamp = item.get(field)
         if stamp is not None:
-            return relative(_instant(stamp), self._clock.now)
+            return relative(parse_instant(stamp), self._clock.now)
         trigger = item.get("trigger", {})
         return escaped(trigger["type"].replace("_", " ")) if trigger else "-"
 
@@ -232,7 +232,3 @@ def _told(details: Json) -> str:
             fields = f"{', '.join(changed)}: " if isinstance(changed, list) and changed else ""
             return f"{fields}{details[key]}"
     return ""
-
-
-def _instant(stamp: str) -> int:
-    return parse_instant(stamp)

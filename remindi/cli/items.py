@@ -3,12 +3,12 @@
 import os
 import secrets
 import sys
-import time
 from typing import Any, Final
 
 from remindi import tools
 from remindi.cli import exits
-from remindi.cli.display import screen_of
+from remindi.cli.clock import Clock
+from remindi.cli.display import cut, escaped, screen_of
 from remindi.cli.endings import Declined, Said, ended
 from remindi.cli.exits import Refused
 from remindi.cli.identification import ACTIVE_STATES, PAGE, identified, whole_id
@@ -29,14 +29,15 @@ from remindi.cli.item_arguments import (
 )
 from remindi.cli.item_views import Shown
 from remindi.cli.mcp import Mcp
-from remindi.cli.promises import Clock, promise, with_goal_link
+from remindi.cli.promises import promise, with_goal_link
 from remindi.cli.refusals import refusal_lines
 from remindi.cli.service import Surroundings, service_of
 from remindi.cli.sources import hash_of, object_of
-from remindi.cli.zones import zone_of
 
 Json = dict[str, Any]
 
+MESSAGE_WIDTH: Final = 70
+"""Columns of the message that the answer to a change repeats."""
 _VERBS: Final = {
     tools.ADD: "Added",
     tools.COMPLETE: "Completed",
@@ -52,7 +53,7 @@ def run(arguments: ItemArguments) -> int:
 
 
 def _run(arguments: ItemArguments) -> Said:
-    clock = Clock(time.time_ns() // 1_000_000, zone_of(arguments.zone, os.environ))
+    clock = Clock.started(arguments.zone, os.environ)
     surroundings = Surroundings(arguments.env_file)
     service = service_of(arguments, surroundings)
     desk = _Desk(
@@ -185,22 +186,24 @@ class _Desk:
     def change(self, tool: str, given: ChangeArguments, said: Json) -> Said:
         """Change the item that is meant, from the version that was seen."""
         remindi_id = whole_id(given.item)
-        state = None
-        version = given.version
+        version, item = given.version, None
         if remindi_id is None or version is None:
             item = identified(self._ask, given.item, given.project, active=True)
-            remindi_id, state = item["id"], item["state"]
+            remindi_id = item["id"]
             version = version or item["version"]
-        return self._changed(
-            tool, {"remindi_id": remindi_id, "expected_version": version, **said}, given.key, state
-        )
+        said = {"remindi_id": remindi_id, "expected_version": version, **said}
+        return self._changed(tool, said, given.key, item)
 
-    def _changed(self, tool: str, said: Json, key: str | None, state: str | None = None) -> Said:
+    def _changed(self, tool: str, said: Json, key: str | None, item: Json | None = None) -> Said:
+        """Ask for a change, and say what it came to; ``item`` is how it was before, where that was read."""
         said["idempotency_key"] = key or f"cli.{secrets.token_hex(12)}"
-        data = self._ask(tool, said, state)
+        data = self._ask(tool, said, None if item is None else item["state"])
         remindi = data["remindi"]
-        line = f"{_VERBS[tool]} {remindi['id']}: {remindi['state']}, version {remindi['version']}."
-        return Said(data, [line], data.get("warnings", []))
+        lines = [f"{_VERBS[tool]} {remindi['id']}: {remindi['state']}, version {remindi['version']}."]
+        lines += [] if item is None else [f"  {cut(escaped(item['message']), MESSAGE_WIDTH)}"]
+        when = said.get("snooze_until") or _fire_time(said.get("trigger") or {})
+        lines += [] if when is None else [f"  It comes back at {self._shown.time(when)}."]
+        return Said(data, lines, data.get("warnings", []))
 
     # ---------------------------------------------------------------- asking
 
@@ -234,6 +237,11 @@ def _refuse_both(given: UpdateArguments) -> None:
 
 def _more(data: Json) -> list[str]:
     return [] if data["next_cursor"] is None else ["There are more; --all shows all of them."]
+
+
+def _fire_time(trigger: Json) -> str | None:
+    """When a trigger fires, where it says so itself."""
+    return trigger.get("at") or trigger.get("first_at")
 
 
 def _present(**fields: Any) -> Json:

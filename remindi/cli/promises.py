@@ -1,41 +1,19 @@
 """What ``add`` and ``update`` say of an item, as the tools take it: trigger, recurrence, links and text."""
 
 import json
-from datetime import tzinfo
 from typing import Any, Final
 
 from remindi.cli import exits
+from remindi.cli.clock import Clock
 from remindi.cli.exits import Refused
 from remindi.cli.item_arguments import TriggerArguments
 from remindi.cli.sources import text_of
-from remindi.cli.times import TimeRefused, read_time
-from remindi.instants import stamp
 from remindi.links import LINK_WORDS
 
 Json = dict[str, Any]
 
 _WITH_EVERY: Final = {"first": "--first", "policy": "--policy", "times": "--times", "until": "--until"}
 _WITH_CONDITION: Final = {"params": "--param", "poll": "--poll", "manual_check": "--manual-check"}
-
-
-class Clock:
-    """The instant of a command and the zone of its local times."""
-
-    def __init__(self, now: int, zone: tzinfo) -> None:
-        """Take milliseconds and a zone."""
-        self.now = now
-        self.zone = zone
-
-    def stamp(self, option: str, text: str) -> str:
-        """The time that an option names, as the tools take it.
-
-        Raises:
-            Refused: it names none.
-        """
-        try:
-            return stamp(read_time(text, now=self.now, zone=self.zone))
-        except TimeRefused as refused:
-            raise Refused(exits.USAGE, f"{option}: {refused}.") from None
 
 
 def promise(given: TriggerArguments, clock: Clock) -> Json:
