@@ -9,8 +9,9 @@ DOORS: Final = "doors"
 SUPERVISOR: Final = "supervisor"
 
 ASKS: Final = {
-    SUPERVISOR: frozenset({"workloads", "scheduler", "lease", "probes", "reader", "writer"}),
-    DOORS: frozenset({"workloads", "probes", "reader", "writer"}),
+    SUPERVISOR: frozenset({"sessions", "workloads", "scheduler", "lease", "probes", "reader", "writer"}),
+    DOORS: frozenset({"sessions", "workloads", "probes", "reader", "writer"}),
+    "sessions": frozenset[str](),
     "workloads": frozenset({"scheduler", "reader", "writer"}),
     "scheduler": frozenset({"lease", "probes", "reader", "writer"}),
     "lease": frozenset({"writer"}),

@@ -10,8 +10,10 @@ from actors.messages.readers import (
     GetCheckPage,
     GetControl,
     GetItem,
+    GetOverview,
     GetWaiting,
     ListAdapters,
+    ListAudit,
     ListDueConditions,
     ListEvents,
     ListItems,
@@ -29,6 +31,8 @@ ReaderMessage = (
     | GetControl
     | ListSettings
     | ListAdapters
+    | ListAudit
+    | GetOverview
 )
 
 
@@ -87,5 +91,9 @@ class Reader(Actor):
                 return self._store.setting_rows()
             case ListAdapters():
                 return self._store.adapter_rows()
+            case ListAudit():
+                return self._store.audit_page(message.query)
+            case GetOverview():
+                return self._store.overview(message.as_of)
             case _:
                 assert_never(message)

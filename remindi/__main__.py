@@ -7,7 +7,6 @@ import sys
 from typing import assert_never
 
 from remindi import __version__
-from remindi.cli.api_arguments import ApiArguments
 from remindi.cli.arguments import (
     AdaptersArguments,
     InitArguments,
@@ -17,7 +16,7 @@ from remindi.cli.arguments import (
     parse,
 )
 from remindi.cli.exits import OK
-from remindi.cli.item_arguments import ItemArguments
+from remindi.cli.service_arguments import ApiArguments, ItemArguments
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
+from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 from remindi import logfilter
@@ -23,6 +24,8 @@ Exposure = Literal["clear", "configured", "never"]
 PREFIX: Final = "REMINDI_"
 MIN_TOKEN_CHARACTERS: Final = 16
 MAX_SESSION_TTL_SECONDS: Final = 31_536_000
+SET: Final = "set"
+"""Stands in ``Config.given`` for a text that is nobody's business."""
 _MAX_NAMED_UNKNOWN: Final = 20
 _VISIBLE: Final = re.compile(r"[\x21-\x7e]+")
 _NUMBER: Final = re.compile(r"[0-9]{1,10}")
@@ -53,6 +56,8 @@ class Config:
     webui_custom_css_file: str | None = None
     webui_logo_file: str | None = None
     webui_favicon_file: str | None = None
+    given: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
+    """The variables that were set; with their text where it may be shown in clear, else with a mark."""
 
 
 class Variable(NamedTuple):
@@ -116,6 +121,7 @@ def load(environ: Mapping[str, str]) -> Loaded | Rejected:
     """
     faults: list[Fault] = []
     values: dict[str, Any] = {}
+    given: dict[str, str] = {}
     for row in VARIABLES:
         text = environ.get(row.name)
         if text is not None and not _is_unicode(text):
@@ -126,6 +132,7 @@ def load(environ: Mapping[str, str]) -> Loaded | Rejected:
         else:
             try:
                 values[row.attribute] = row.read(text)
+                given[row.name] = text if row.exposure == "clear" else SET if text.strip() else ""
             except ValueError:
                 faults.append(Fault(row.name, f"must be {row.rule}"))
     faulty = {fault.variable for fault in faults}
@@ -138,7 +145,7 @@ def load(environ: Mapping[str, str]) -> Loaded | Rejected:
         )
     if faults:
         return Rejected(tuple(faults))
-    return Loaded(Config(**values), _unknown_names(environ))
+    return Loaded(Config(**values, given=MappingProxyType(given)), _unknown_names(environ))
 
 
 def _unknown_names(environ: Mapping[str, str]) -> tuple[str, ...]:

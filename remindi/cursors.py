@@ -16,7 +16,7 @@ from typing import Any, Final
 from remindi import tools
 from remindi.errors import Refusal, invalid
 from remindi.inputs import Paged
-from remindi.requests import CheckPosition, CheckQuery, HistoryQuery, ListPosition, ListQuery
+from remindi.requests import CheckPosition, CheckQuery, HistoryQuery, ListPosition, ListQuery, Sort
 
 CURSOR_REFUSED: Final = invalid(("/cursor", "cursor"))
 
@@ -130,7 +130,7 @@ def _check_filter(query: CheckQuery) -> list[Any]:
 
 
 def _list_filter(query: ListQuery) -> list[Any]:
-    return [
+    tools_own = [
         query.project_id,
         query.task_id,
         None if query.remindi_id is None else query.remindi_id.hex(),
@@ -139,6 +139,10 @@ def _list_filter(query: ListQuery) -> list[Any]:
         query.linked_goal_id,
         query.linked_memory_hash,
     ]
+    # NOTE: what the tool can ask for is bound as the tool binds it, so that a cursor serves both doors.
+    if query.text is None and query.sort == Sort.CREATED:
+        return tools_own
+    return [*tools_own, query.text, int(query.sort)]
 
 
 def _history_filter(query: HistoryQuery) -> list[Any]:

@@ -4,7 +4,7 @@ Text is trimmed, times are instants, defaults are filled in; only the grace of a
 because its default is a live setting.
 """
 
-from enum import Enum
+from enum import Enum, IntEnum
 from typing import NamedTuple
 
 from remindi.events import EventType, LifecycleEvent
@@ -126,17 +126,29 @@ class CheckQuery(NamedTuple):
     after: CheckPosition | None
 
 
+class Sort(IntEnum):
+    """The order of a list; among equals the older item comes first."""
+
+    CREATED = 0
+    """The newest first: the contract's order, and the only one of the tool."""
+    FIRE_TIME = 1
+    """What fires first, then what no time fires."""
+    PRIORITY = 2
+    """Critical first, then as by fire time."""
+
+
 class ListPosition(NamedTuple):
     """The last place of a list page."""
 
     newest_key: int
     """Row key of the newest item at page 1: later ones stay off later pages."""
-    created_at: int
+    place: int
+    """Sort key: creation time, or what the store makes of fire time and priority."""
     key: int
 
 
 class ListQuery(NamedTuple):
-    """``remindi_list``; empty tuples and None mean no filter."""
+    """``remindi_list``, and what its route adds to it; empty tuples and None mean no filter."""
 
     project_id: str | None
     task_id: str | None
@@ -147,6 +159,9 @@ class ListQuery(NamedTuple):
     linked_memory_hash: str | None
     limit: int
     after: ListPosition | None
+    text: str | None = None
+    """Words that message or instructions hold; the last one may be the beginning of one."""
+    sort: Sort = Sort.CREATED
 
 
 class HistoryQuery(NamedTuple):

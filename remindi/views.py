@@ -12,11 +12,12 @@ from pydantic_core import to_json as _to_json
 
 from remindi.adapters import AdapterRow
 from remindi.answers import CheckItem, CheckPage, HistoryPage, ListPage, Mutated
+from remindi.audit import AuditRow
 from remindi.errors import Refusal
 from remindi.events import ACTOR_WORDS, EVENT_WORDS, Event
 from remindi.evidence import EVIDENCE_WORDS, EvidenceRecord
 from remindi.identifiers import uuid_text
-from remindi.instants import stamp, stamp_or_none
+from remindi.instants import MS_PER_DAY, stamp, stamp_or_none
 from remindi.items import (
     PRIORITY_WORDS,
     READINESS_WORDS,
@@ -24,10 +25,15 @@ from remindi.items import (
     STATUS_WORDS,
     ConditionStatus,
     ItemRecord,
+    Readiness,
+    State,
+    words,
 )
 from remindi.legacy_times import with_stamps
 from remindi.links import LINK_WORDS, Link
+from remindi.overview import AgendaEntry, Day, Happening, Overview, Standing
 from remindi.recurrence import POLICY_WORDS, Recurrence
+from remindi.settings import BY_KEY
 from remindi.triggers import (
     TRIGGER_WORDS,
     AfterElapsed,
@@ -286,6 +292,79 @@ def evidence_view(record: EvidenceRecord) -> Json:
 # ------------------------------------------------------------ administration
 
 
+def session_data(
+    actor_id: str, csrf_token: str, expires_at: int | None, *, authentication_required: bool
+) -> Json:
+    """The session object of a live session (contract 11.5)."""
+    return {
+        "authenticated": True,
+        "authentication_required": authentication_required,
+        "actor_id": actor_id,
+        "csrf_token": csrf_token,
+        "expires_at": stamp_or_none(expires_at),
+        "reauthentication_required": False,
+    }
+
+
+def no_session_data(csrf_token: str) -> Json:
+    """The session object of whoever is not signed in, with the token for signing in."""
+    return {
+        "authenticated": False,
+        "authentication_required": True,
+        "actor_id": None,
+        "csrf_token": csrf_token,
+        "expires_at": None,
+        "reauthentication_required": False,
+    }
+
+
+def bootstrap_data(name: str, effective_value: str | None, *, configured: bool, redacted: bool) -> Json:
+    """One variable of the environment (contract 11.9)."""
+    return {
+        "name": name,
+        "effective_value": effective_value,
+        "configured": configured,
+        "redacted": redacted,
+        "mutable": False,
+    }
+
+
+def setting_data(key: str, value: int, version: int, updated_at: int, updated_by: str) -> Json:
+    """One setting with its bounds; the nearest bound is shown for a value outside (contract 11.9, 12)."""
+    row = BY_KEY[key]
+    return {
+        "key": key,
+        "value": min(max(value, row.minimum), row.maximum),
+        "minimum": row.minimum,
+        "maximum": row.maximum,
+        "version": version,
+        "restart_required": False,
+        "updated_at": stamp(updated_at),
+        "updated_by": updated_by,
+    }
+
+
+def workload_data(
+    component: str,
+    desired: str,
+    actual: str,
+    last_error: str | None,
+    last_pass_at: int | None,
+    lag_seconds: int | None,
+    backlog: int | None,
+) -> Json:
+    """One workload (contract 13.1)."""
+    return {
+        "component": component,
+        "desired": desired,
+        "actual": actual,
+        "last_error": last_error,
+        "last_pass_at": stamp_or_none(last_pass_at),
+        "lag_seconds": lag_seconds,
+        "backlog": backlog,
+    }
+
+
 def adapter_data(row: AdapterRow) -> Json:
     """One adapter with its whole configuration (contract 7.3, 11.9)."""
     return {
@@ -309,3 +388,65 @@ def probe_data(
         "observed_at": stamp(observed_at),
         "adapter_version": adapter_version,
     }
+
+
+def audit_data(rows: Iterable[AuditRow]) -> list[Json]:
+    """``data`` of the audit route: administration events in the order they were read (contract 13.2)."""
+    return [
+        {
+            "sequence": row.sequence,
+            "event_id": uuid_text(row.id),
+            "event_type": row.type,
+            "actor_id": row.actor_id,
+            "request_id": row.request_id,
+            "occurred_at": stamp(row.occurred_at),
+            "outcome": row.outcome,
+            "details": json.loads(row.details_json),
+        }
+        for row in rows
+    ]
+
+
+def overview_data(overview: Overview) -> Json:
+    """The overview as far as the database knows it: counts, agenda, days, and time from due to done."""
+    counts = overview.counts
+    states = {STATE_WORDS[state]: counts[Standing[state.name]] for state in State}
+    states[STATE_WORDS[State.DUE]] += counts[Standing.MANUAL_VERIFICATION]
+    return {
+        "as_of": stamp(overview.as_of),
+        "states": states,
+        "readiness": {READINESS_WORDS[kind]: counts[Standing[kind.name]] for kind in Readiness},
+        "agenda": [_agenda_view(entry) for entry in overview.agenda],
+        "agenda_cut": overview.agenda_cut,
+        "daily": [_day_view(day) for day in overview.days],
+        "due_to_done": {
+            "completed": overview.due_to_done.completed,
+            "median_seconds": overview.due_to_done.median_seconds,
+            "p90_seconds": overview.due_to_done.p90_seconds,
+        },
+    }
+
+
+def _agenda_view(entry: AgendaEntry) -> Json:
+    return {
+        "remindi_id": uuid_text(entry.id),
+        "project_id": entry.project_id,
+        "priority": PRIORITY_WORDS[entry.priority],
+        "at": stamp(entry.at),
+        "happening": _HAPPENING_WORDS[entry.happening],
+        "message": entry.message,
+        "message_cut": entry.message_cut,
+    }
+
+
+def _day_view(day: Day) -> Json:
+    return {
+        "date": stamp(day.day * MS_PER_DAY)[:10],
+        "created": day.created,
+        "due": day.due,
+        "completed": day.completed,
+        "cancelled": day.cancelled,
+    }
+
+
+_HAPPENING_WORDS: Final = words(Happening)

@@ -1,6 +1,6 @@
 """Who listens: the one ASGI application. It routes by path, names each exchange and logs it once.
 
-Where WebUI and API will be mounted, ``_elsewhere`` answers for now: nothing is there.
+Where the WebUI will be mounted, ``_elsewhere`` answers for now: nothing is there.
 """
 
 import asyncio
@@ -13,6 +13,9 @@ from remindi import views
 from remindi.errors import NOT_FOUND, ErrorCode, Refusal
 from web import answers
 from web.answers import RETRY_SOON, Answer, Header, Send, json_answer
+from web.api.answering import SECURITY_HEADERS
+from web.api.app import Api
+from web.api.guard import Guard
 from web.body import BodyTooLarge, BodyTooSlow, Disconnected, Receive, read_body
 from web.door import Door
 from web.exchange import Exchange, Scope
@@ -33,30 +36,6 @@ MCP_PATH: Final = b"/mcp"
 API_PATH: Final = b"/api"
 MAX_LOGGED_PATH: Final = 256
 
-_API_HEADERS: Final[tuple[Header, ...]] = (
-    (
-        b"content-security-policy",
-        b"; ".join(
-            (
-                b"default-src 'self'",
-                b"script-src 'self'",
-                b"style-src 'self'",
-                b"connect-src 'self'",
-                b"form-action 'self'",
-                b"img-src 'self' data:",
-                b"object-src 'none'",
-                b"base-uri 'none'",
-                b"frame-ancestors 'none'",
-            )
-        ),
-    ),
-    (b"x-frame-options", b"DENY"),
-    (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"no-referrer"),
-    answers.NO_STORE,
-)
-"""Contract 11.2."""
-
 
 def create_app(door: Door) -> App:
     """Make the application of one process.
@@ -73,6 +52,7 @@ class _Edge:
         self._door = door
         self._gate = gate.Gate(door.config, door.board)
         self._rpc = Rpc(Tools(door))
+        self._api = Guard(Api(door)) if door.config.webui_enable else None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one HTTP exchange (ASGI)."""
@@ -82,7 +62,10 @@ class _Edge:
         exchange = Exchange(scope, receive, send)
         exchange.request_id = choose_request_id(exchange.one(REQUEST_ID_HEADER), self._door.ids)
         try:
-            await exchange.answer(await self._answer(exchange))
+            if self._api is not None and _is_of_api(exchange.path):
+                await self._api.answer(exchange, scope)
+            else:
+                await exchange.answer(await self._answer(exchange))
         except Disconnected:
             pass
         except asyncio.CancelledError:
@@ -121,16 +104,20 @@ class _Edge:
     def _elsewhere(self, exchange: Exchange) -> Answer:
         """Every other path: a small JSON 404, never a page and never a redirect."""
         starting = self._door.board.startup == "starting"
-        if exchange.path == API_PATH or exchange.path.startswith(API_PATH + b"/"):
+        if _is_of_api(exchange.path):
             if starting:
                 return _api_refusal(exchange, Refusal(ErrorCode.MAINTENANCE_ACTIVE), RETRY_SOON)
             return _api_refusal(exchange, NOT_FOUND)
         return answers.STARTING if starting else answers.NOT_FOUND
 
 
+def _is_of_api(path: bytes) -> bool:
+    return path.startswith(API_PATH) and path[len(API_PATH) : len(API_PATH) + 1] in (b"", b"/")
+
+
 def _api_refusal(exchange: Exchange, refusal: Refusal, *headers: Header) -> Answer:
     envelope = views.failure(exchange.request_id, refusal, always_details=True)
-    return json_answer(refusal.code.http_status, views.to_json(envelope), *_API_HEADERS, *headers)
+    return json_answer(refusal.code.http_status, views.to_json(envelope), *SECURITY_HEADERS, *headers)
 
 
 def _log_access(exchange: Exchange, started: float) -> None:

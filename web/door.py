@@ -12,13 +12,17 @@ READER_SECONDS = 5.0
 """How long a door waits for the reader."""
 WRITER_SECONDS = 10.0
 """How long a door waits for the writer; longer than the database's busy timeout."""
+SESSIONS_SECONDS = 5.0
+"""How long a door waits for the session store."""
+TURN_SECONDS = 60.0
+"""How long a door waits for the workload controller, which waits for others in turn."""
 POOL_SECONDS = 5.0
 """How long a door waits for the probe pool beyond the time that a probe may take."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Door:
-    """The collaborators of the doors; made by the composition root, used on the HTTP thread."""
+    """The collaborators of the doors; made by the composition root, used on the HTTP thread and the API's."""
 
     config: Config
     board: Board
@@ -31,4 +35,10 @@ class Door:
     """Of the HTTP thread alone."""
     actor_id: str
     """Of the MCP door (contract section 9)."""
+    sessions: Address = field(default_factory=lambda: Address("sessions"))
+    """Asked by the API alone; without one nobody lives there."""
+    workloads: Address = field(default_factory=lambda: Address("workloads"))
+    """The same."""
+    listener: str = "0.0.0.0:8000"
+    """Where the doors are: host and port."""
     chance: Random = field(default_factory=system_random)

@@ -19,6 +19,7 @@ class Exchange:
         "fields",
         "method",
         "path",
+        "peer",
         "query",
         "receive",
         "request_id",
@@ -43,6 +44,9 @@ class Exchange:
         self.path: bytes = scope["raw_path"]
         """As sent, undecoded and without the query."""
         self.query: bytes = scope["query_string"]
+        client = scope.get("client")
+        self.peer: str = client[0] if client else ""
+        """The connecting address; empty when it has none."""
         self.receive = receive
         self.send = send
         self.request_id = ""
@@ -60,6 +64,10 @@ class Exchange:
         if name not in self.doubled:
             return self.fields.get(name, b"")
         return b",".join(value for key, value in self._headers if key == name)
+
+    def lines(self) -> tuple[tuple[bytes, bytes], ...]:
+        """The header lines as sent, names in lower case, without white space around the values."""
+        return tuple((name, value.strip(b" \t")) for name, value in self._headers)
 
     async def answer(self, answer: Answer) -> None:
         """Send the answer."""

@@ -7,8 +7,10 @@ from actors.messages import Request
 from actors.messages.control import Control, SettingRow
 from remindi.adapters import AdapterRow
 from remindi.answers import CheckPage, HistoryPage, ListPage
+from remindi.audit import AuditQuery, AuditRow
 from remindi.errors import Refusal
 from remindi.items import ItemRecord
+from remindi.overview import Overview
 from remindi.requests import CheckQuery, HistoryQuery, ListQuery
 from remindi.triggers import Condition
 
@@ -108,3 +110,17 @@ class ListSettings(Request[tuple[SettingRow, ...]]):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListAdapters(Request[tuple[AdapterRow, ...]]):
     """The adapter rows, by name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListAudit(Request[tuple[AuditRow, ...]]):
+    """Administration events, in the order of the query (contract 11.9, 13.2)."""
+
+    query: AuditQuery
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GetOverview(Request[Overview]):
+    """Counts, agenda and the last ninety days, as of an instant."""
+
+    as_of: int

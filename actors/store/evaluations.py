@@ -9,6 +9,7 @@ from actors.messages.writer import ProbeResult, RipeBatch, RipePosition
 from actors.store import checks, items, ripe
 from actors.store.mutations import Moment
 from actors.store.names import Names
+from actors.store.tally import Tally
 from actors.system import Identifiers
 from remindi import lifecycle
 from remindi.answers import CheckPage
@@ -27,13 +28,19 @@ class Evaluations:
     """Evaluation on one write connection. What it changed since the last commit is kept for the log."""
 
     def __init__(
-        self, connection: apsw.Connection, owner: int, names: Names, identifiers: Identifiers
+        self,
+        connection: apsw.Connection,
+        owner: int,
+        names: Names,
+        identifiers: Identifiers,
+        tally: Tally,
     ) -> None:
         """Work on the items of ``owner``."""
         self._connection = connection
         self._owner = owner
         self._names = names
         self._identifiers = identifiers
+        self._tally = tally
 
     def page(self, moment: Moment, query: CheckQuery, as_of: int) -> tuple[CheckPage, list[lifecycle.Change]]:
         """One page of a check, every change on it written (contract 5.1)."""
@@ -121,6 +128,7 @@ class Evaluations:
         )
         if change is not None:
             items.rewrite_evaluated(self._connection, change.item, moment.change)
+            self._tally.changed(item, change.item, moment.now)
         return change
 
     def _append(self, moment: Moment, changes: list[lifecycle.Change]) -> None:

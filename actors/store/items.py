@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import apsw
 
+from actors.store import search
 from actors.store.connections import first_row
 from actors.store.names import Names
 from actors.store.rows import CONTENT_COLUMNS, ITEM_COLUMNS, item_of, records_of
@@ -143,6 +144,9 @@ def rewrite_content(connection: apsw.Connection, before: ItemRecord, after: Item
     item, content, links = after
     # NOTE: triggers of different types may be equal as tuples: next_session and next_continuation are empty.
     if content != before.content or item.trigger_type != before.item.trigger_type:
+        texts = before.content.message, before.content.instructions
+        if texts != (content.message, content.instructions):
+            search.index_again(connection, item.key, texts, (content.message, content.instructions))
         connection.execute(
             "UPDATE body SET message = ?, instructions = ?, trigger_fields = ?, recurrence_fields = ?"
             " WHERE key = ?",

@@ -1,68 +1,154 @@
-"""Lists: pages of whole items, newest first, each filter driven by the index that already has the order."""
+"""Lists: pages of whole items, each filter driven by the index that already has the order.
+
+What no index has in order is sorted by narrow columns before it is read whole: what the words of a text find,
+and other orders than the contract's within a project, a task or a link, which are small beside the whole.
+"""
 
 from typing import Any, Final
 
 import apsw
 
+from actors.store import search
 from actors.store.connections import first_row
 from actors.store.names import Names
 from actors.store.rows import CONTENT_COLUMNS, ITEM_COLUMNS, carray, records_of
 from remindi.answers import ListPage
-from remindi.items import ACTIVE_STATES
+from remindi.items import ACTIVE_STATES, TERMINAL_STATES, Item, Priority, State
 from remindi.links import LinkType
-from remindi.requests import ListPosition, ListQuery
+from remindi.requests import ListPosition, ListQuery, Sort
 
 _ACTIVE: Final = "completed_at IS NULL AND cancelled_at IS NULL"
-_AFTER: Final = "item.created_at <= :created_at AND (item.created_at < :created_at OR item.key > :key)"
+_NEWEST: Final = "item.key <= :newest"
+_AFTER: Final = "item.created_at <= :place AND (item.created_at < :place OR item.key > :key)"
+_FIRE_OFFSET: Final = 1 << 47
+_RANK: Final = 1 << 50
+"""``upcoming``, the fire time in its order, lies below it: one integer holds rank and fire time."""
+_PLACES: Final = {
+    Sort.CREATED: "item.created_at",
+    Sort.FIRE_TIME: "item.upcoming",
+    Sort.PRIORITY: f"item.rank * {_RANK} + item.upcoming",
+}
+_ROWS: Final = (
+    f"SELECT {ITEM_COLUMNS}, {CONTENT_COLUMNS} FROM ({{keys}} LIMIT :limit) AS page"
+    " CROSS JOIN item ON item.key = page.key CROSS JOIN body ON body.key = page.key ORDER BY {order}"
+)
+"""A page whose rows are found first, by narrow columns."""
 
 
 def list_page(connection: apsw.Connection, owner: int, query: ListQuery, names: Names) -> ListPage:
     """One page of a list; within the caller's transaction (contract 5.2)."""
-    bindings = _bindings(owner, query, names)
+    bindings = _bindings(connection, owner, query, names)
     if bindings is None:
         return ListPage((), None)
-    source, clauses = _source(query)
-    if query.after is None:
-        bindings["newest"] = first_row(connection, "SELECT ifnull(max(key), 0) FROM item")[0]
-    else:
-        bindings["newest"] = query.after.newest_key
-        clauses.append(_after(source))
-    sql = (
-        f"SELECT {ITEM_COLUMNS}, {CONTENT_COLUMNS} FROM {source} CROSS JOIN body ON body.key = item.key"
-        f" WHERE {' AND '.join(clauses)} AND item.key <= :newest ORDER BY {_order(source)} LIMIT :limit"
-    )
-    rows = list(connection.execute(sql, bindings))
+    rows = list(connection.execute(_statement(query), bindings))
     records = records_of(connection, rows[: query.limit], names)
     position = None
     if len(rows) > query.limit:
         last = records[-1].item
-        position = ListPosition(bindings["newest"], last.created_at, last.key)
+        position = ListPosition(bindings["newest"], _place(query.sort, last), last.key)
     return ListPage(records, position)
 
 
-def _source(query: ListQuery) -> tuple[str, list[str]]:
-    """The table expression that drives the page in its order, and the conditions on top of it."""
-    clauses = ["item.owner = :owner"]
-    active = bool(query.states) and set(query.states) <= set(ACTIVE_STATES)
+def _statement(query: ListQuery) -> str:
+    if query.text is None and query.sort == Sort.CREATED:
+        return _by_creation(query)
+    narrowed = (
+        query.text,
+        query.remindi_id,
+        query.linked_goal_id,
+        query.linked_memory_hash,
+        query.task_id,
+        query.project_id,
+    )
+    return _walk(query) if narrowed == (None,) * len(narrowed) else _sorted(query)
+
+
+def _by_creation(query: ListQuery) -> str:
+    """The contract's order, which every driving index has."""
+    source, driven = _driver(query)
+    clauses = [*driven, *_filters(query)]
+    created_at, key = "item.created_at", "item.key"
+    if source.startswith("link"):
+        created_at, key = "link.created_at", "link.item"
+    if query.after is not None:
+        clauses.append(_AFTER.replace("item.created_at", created_at).replace("item.key", key))
+    return (
+        f"SELECT {ITEM_COLUMNS}, {CONTENT_COLUMNS} FROM {source} CROSS JOIN body ON body.key = item.key"
+        f" WHERE {' AND '.join([*clauses, _NEWEST])} ORDER BY {created_at} DESC, {key} LIMIT :limit"
+    )
+
+
+def _walk(query: ListQuery) -> str:
+    """Another order of all items: ranges of the one index for both, merged as they are read."""
+    ended = [flag for flag, states in enumerate((ACTIVE_STATES, TERMINAL_STATES)) if _wants(query, states)]
+    if query.sort == Sort.PRIORITY:
+        ranges = [f"item.ended = {flag}" for flag in ended]
+        columns, order = "item.rank AS rank, item.upcoming AS fire", "rank, fire, key"
+        after = "(item.rank, item.upcoming, item.key) > (:rank, :upcoming, :key)"
+    else:
+        ranks = range(len(Priority))
+        ranges = [f"item.ended = {flag} AND item.rank = {rank}" for flag in ended for rank in ranks]
+        columns, order = "item.upcoming AS fire", "fire, key"
+        after = "(item.upcoming, item.key) > (:place, :key)"
+    clauses = [*_filters(query), _NEWEST, *([] if query.after is None else [after])]
+    keys = " UNION ALL ".join(
+        f"SELECT item.key AS key, {columns} FROM item INDEXED BY item_sorted"
+        f" WHERE {' AND '.join([one, *clauses])}"
+        for one in ranges
+    )
+    return _ROWS.format(keys=f"{keys} ORDER BY {order}", order=order.replace("key", "page.key"))
+
+
+def _sorted(query: ListQuery) -> str:
+    """Any order of what a driving index finds."""
+    source, driven = _driver(query)
+    clauses = [*driven, *_filters(query), _NEWEST]
+    place = _PLACES[query.sort]
+    descending = " DESC" if query.sort == Sort.CREATED else ""
+    if query.after is not None:
+        clauses.append(_AFTER if descending else f"({place}, item.key) > (:place, :key)")
+    keys = f"SELECT item.key AS key, {place} AS place FROM {source} WHERE {' AND '.join(clauses)}"
+    order = f"place{descending}, key"
+    return _ROWS.format(keys=f"{keys} ORDER BY {order}", order=order.replace("key", "page.key"))
+
+
+def _driver(query: ListQuery) -> tuple[str, list[str]]:
+    """The table expression that drives the page, and the conditions that make its index fit."""
+    if query.text is not None:
+        return "search CROSS JOIN item ON item.key = search.rowid", ["search.search MATCH :words"]
     if query.remindi_id is not None:
-        source = "item"
-        clauses.append("item.id = :id")
-    elif query.linked_goal_id is not None or query.linked_memory_hash is not None:
-        index = "link_value" if query.project_id is None else "link_project"
-        source = f"link INDEXED BY {index} CROSS JOIN item ON item.key = link.item"
-        # NOTE: SQLite uses a partial index only where its own condition stands word for word.
+        return "item", []
+    if query.linked_goal_id is not None or query.linked_memory_hash is not None:
         kind, value = _driving_link(query)
-        clauses += [f"link.type = {kind:d}", "link.type IN (0, 1)", f"link.value = :{value}"]
+        # NOTE: SQLite uses a partial index only where its own condition stands word for word.
+        clauses = [f"link.type = {kind:d}", "link.type IN (0, 1)", f"link.value = :{value}"]
         if query.project_id is not None:
             clauses.append("link.project = :project")
-    elif query.task_id is not None:
-        source = "item INDEXED BY item_task"
-    elif query.project_id is not None:
-        source = f"item INDEXED BY {'item_project_active' if active else 'item_project'}"
-    else:
-        source = f"item INDEXED BY {'item_active' if active else 'item_all'}"
-    if source.endswith("active"):
-        clauses.append(_ACTIVE)
+        index = "link_value" if query.project_id is None else "link_project"
+        return f"link INDEXED BY {index} CROSS JOIN item ON item.key = link.item", clauses
+    if query.task_id is not None:
+        return "item INDEXED BY item_task", []
+    index = "item_all" if query.project_id is None else "item_project"
+    if _wants(query, TERMINAL_STATES):
+        return f"item INDEXED BY {index}", []
+    active = "item_active" if query.project_id is None else "item_project_active"
+    return f"item INDEXED BY {active}", [_ACTIVE]
+
+
+def _driving_link(query: ListQuery) -> tuple[LinkType, str]:
+    return (LinkType.GOAL, "goal") if query.linked_goal_id is not None else (LinkType.MEMORY, "memory")
+
+
+def _wants(query: ListQuery, states: tuple[State, ...]) -> bool:
+    """Whether items of any of these states are asked for."""
+    return not query.states or not set(query.states).isdisjoint(states)
+
+
+def _filters(query: ListQuery) -> list[str]:
+    """What is asked of each item, whatever drives the page."""
+    clauses = ["item.owner = :owner"]
+    if query.remindi_id is not None:
+        clauses.append("item.id = :id")
     if query.project_id is not None:
         clauses.append("item.project = :project")
     if query.task_id is not None:
@@ -80,27 +166,21 @@ def _source(query: ListQuery) -> tuple[str, list[str]]:
                 "EXISTS (SELECT 1 FROM link AS other WHERE other.item = item.key"
                 f" AND other.type = {kind:d} AND other.value = :{value})"
             )
-    return source, clauses
+    return clauses
 
 
-def _driving_link(query: ListQuery) -> tuple[LinkType, str]:
-    return (LinkType.GOAL, "goal") if query.linked_goal_id is not None else (LinkType.MEMORY, "memory")
+def _place(sort: Sort, item: Item) -> int:
+    """Where an item stands in an order; as ``_PLACES`` has it."""
+    if sort == Sort.CREATED:
+        return item.created_at
+    fire = _RANK - 1 if item.next_fire_at is None else item.next_fire_at + _FIRE_OFFSET
+    return fire if sort == Sort.FIRE_TIME else (Priority.CRITICAL - item.priority) * _RANK + fire
 
 
-def _after(source: str) -> str:
-    if source.startswith("link"):
-        return _AFTER.replace("item.created_at", "link.created_at").replace("item.key", "link.item")
-    return _AFTER
-
-
-def _order(source: str) -> str:
-    return (
-        "link.created_at DESC, link.item" if source.startswith("link") else "item.created_at DESC, item.key"
-    )
-
-
-def _bindings(owner: int, query: ListQuery, names: Names) -> dict[str, Any] | None:
-    """Bindings of every clause; None when a name that is asked for was never used."""
+def _bindings(
+    connection: apsw.Connection, owner: int, query: ListQuery, names: Names
+) -> dict[str, Any] | None:
+    """Bindings of every clause; None when a name was never used, or a text has no word: no item can match."""
     bindings: dict[str, Any] = {
         "owner": owner,
         "id": query.remindi_id,
@@ -113,10 +193,17 @@ def _bindings(owner: int, query: ListQuery, names: Names) -> dict[str, Any] | No
             bindings[field] = names.find(text)
             if bindings[field] is None:
                 return None
+    if query.text is not None:
+        bindings["words"] = search.expression(connection, query.text)
+        if bindings["words"] is None:
+            return None
     if query.states:
         bindings["states"] = carray(query.states)
     if query.trigger_types:
         bindings["trigger_types"] = carray(query.trigger_types)
-    if query.after is not None:
-        bindings["created_at"], bindings["key"] = query.after.created_at, query.after.key
+    if query.after is None:
+        bindings["newest"] = first_row(connection, "SELECT ifnull(max(key), 0) FROM item")[0]
+    else:
+        bindings["newest"], bindings["place"], bindings["key"] = query.after
+        bindings["rank"], bindings["upcoming"] = divmod(query.after.place, _RANK)
     return bindings

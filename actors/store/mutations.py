@@ -12,6 +12,7 @@ import apsw
 from actors.messages.control import Control
 from actors.store import idempotency, items
 from actors.store.names import Names
+from actors.store.tally import Tally
 from actors.system import Identifiers
 from remindi import lifecycle
 from remindi.adapters import admit
@@ -54,13 +55,19 @@ class Mutations:
     """The five mutations on one write connection."""
 
     def __init__(
-        self, connection: apsw.Connection, owner: int, names: Names, identifiers: Identifiers
+        self,
+        connection: apsw.Connection,
+        owner: int,
+        names: Names,
+        identifiers: Identifiers,
+        tally: Tally,
     ) -> None:
         """Work on the items of ``owner``."""
         self._connection = connection
         self._owner = owner
         self._names = names
         self._identifiers = identifiers
+        self._tally = tally
         self._next_key = items.next_key(connection)
 
     def rolled_back(self) -> None:
@@ -90,7 +97,7 @@ class Mutations:
                 return warnings
             items.insert(self._connection, self._owner, change.record, moment.change, self._names)
             self._next_key += 1
-            return self._stored(moment, change.record.item, change.event, warnings)
+            return self._stored(moment, None, change.record.item, change.event, warnings)
 
         return self._once(moment, new.idempotency, grace, act)
 
@@ -108,7 +115,7 @@ class Mutations:
             record = EvidenceRecord(identifier, item.id, request.evidence, moment.now, moment.caller.actor_id)
             items.rewrite(self._connection, change.item, moment.change)
             items.insert_evidence(self._connection, change.item, record, self._names)
-            return self._stored(moment, change.item, change.events[0])
+            return self._stored(moment, item, change.item, change.events[0])
 
         return self._once(moment, request.idempotency, None, act)
 
@@ -143,7 +150,7 @@ class Mutations:
                 return warnings
             items.rewrite(self._connection, change.record.item, moment.change)
             items.rewrite_content(self._connection, before, change.record, self._names)
-            return self._stored(moment, change.record.item, change.event, warnings)
+            return self._stored(moment, item, change.record.item, change.event, warnings)
 
         return self._once(moment, request.idempotency, None, act)
 
@@ -161,7 +168,7 @@ class Mutations:
             if isinstance(change, Refusal):
                 return change
             items.rewrite(self._connection, change.item, moment.change)
-            return self._stored(moment, change.item, change.events[0])
+            return self._stored(moment, item, change.item, change.events[0])
 
         return self._once(moment, request.idempotency, None, act)
 
@@ -201,8 +208,14 @@ class Mutations:
         return admit(trigger, moment.control.adapters) if isinstance(trigger, Condition) else ()
 
     def _stored(
-        self, moment: Moment, item: Item, event: EventDraft, warnings: tuple[str, ...] = ()
+        self,
+        moment: Moment,
+        before: Item | None,
+        item: Item,
+        event: EventDraft,
+        warnings: tuple[str, ...] = (),
     ) -> tuple[Mutated, Done]:
+        self._tally.changed(before, item, moment.now)
         items.append_events(
             self._connection,
             (lifecycle.Change(item, (event,)),),

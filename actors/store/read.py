@@ -4,13 +4,15 @@ from pathlib import Path
 
 from actors.messages.control import Control, SettingRow
 from actors.messages.readers import ConditionsDue, DueCondition, ProbeTarget, Unsettled, Waiting
-from actors.store import adapters, checks, control, history, items, lists, ripe
+from actors.store import adapters, audits, checks, control, history, items, lists, overview, ripe
 from actors.store.connections import open_reader, snapshot, translated
 from actors.store.names import Names
 from remindi.adapters import AdapterRow
 from remindi.answers import CheckPage, HistoryPage, ListPage
+from remindi.audit import AuditQuery, AuditRow
 from remindi.errors import NOT_FOUND, Refusal
 from remindi.items import ItemRecord
+from remindi.overview import Overview
 from remindi.requests import CheckQuery, HistoryQuery, ListQuery
 
 
@@ -90,3 +92,13 @@ class ReadStore:
         """The adapter rows."""
         with translated(), snapshot(self._connection):
             return adapters.adapter_rows(self._connection)
+
+    def audit_page(self, query: AuditQuery) -> tuple[AuditRow, ...]:
+        """Administration events."""
+        with translated(), snapshot(self._connection):
+            return audits.audit_page(self._connection, query)
+
+    def overview(self, as_of: int) -> Overview:
+        """The overview."""
+        with translated(), snapshot(self._connection):
+            return overview.overview(self._connection, self._owner, as_of, self._names)

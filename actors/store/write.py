@@ -9,7 +9,7 @@ from typing import Final
 import apsw
 
 from actors.messages.control import Control, LeaseRow, SettingRow, WorkloadRow
-from actors.store import adapters, control, idempotency, items, leases
+from actors.store import adapters, control, idempotency, items, leases, search
 from actors.store.checks import change_number
 from actors.store.connections import BUSY_TIMEOUT_MS, open_reader, open_writer, translated
 from actors.store.errors import Damaged
@@ -17,6 +17,7 @@ from actors.store.evaluations import Evaluations
 from actors.store.migrations import migrate, quick_check
 from actors.store.mutations import Moment, Mutations
 from actors.store.names import Names
+from actors.store.tally import Tally
 from actors.system import Clock, Identifiers, Random
 from remindi import audit
 from remindi.adapters import AdapterRow, Configuration
@@ -69,8 +70,9 @@ class WriteStore:
         self._before = self._numbered = 0
         self._newest = self._committed + 1
         self._connection.set_wal_hook(self._count_wal_pages)
-        self.mutations = Mutations(self._connection, number, self._names, self._identifiers)
-        self.evaluations = Evaluations(self._connection, number, self._names, self._identifiers)
+        self._tally = Tally(self._connection, number)
+        self.mutations = Mutations(self._connection, number, self._names, self._identifiers, self._tally)
+        self.evaluations = Evaluations(self._connection, number, self._names, self._identifiers, self._tally)
 
     def begin(self) -> None:
         """Start a group."""
@@ -90,6 +92,7 @@ class WriteStore:
                 self._undo_member()
                 raise
             self._connection.execute("RELEASE member")
+        self._tally.member_stands()
 
     @property
     def broken(self) -> bool:
@@ -105,6 +108,8 @@ class WriteStore:
         with translated():
             written = self._connection.total_changes() != self._before
             if written:
+                search.index_new(self._connection)
+                self._tally.store()
                 self._connection.execute("UPDATE change_counter SET value = ?", (self._newest,))
             changed = control.read_control(self._connection) if self._stale_control else None
             self._connection.execute("COMMIT")
@@ -122,6 +127,7 @@ class WriteStore:
         if self._connection.in_transaction:
             self._connection.execute("ROLLBACK")
         self._names.rolled_back()
+        self._tally.rolled_back()
         self.mutations.rolled_back()
         self._stale_control = False
 
@@ -275,6 +281,7 @@ class WriteStore:
             self._connection.execute("ROLLBACK TO member")
             self._connection.execute("RELEASE member")
         self._names.rolled_back()
+        self._tally.member_undone()
         self.mutations.rolled_back()
 
     def _count_wal_pages(self, _connection: apsw.Connection, _name: str, pages: int) -> int:

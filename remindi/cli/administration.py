@@ -9,7 +9,6 @@ from typing import Any, Final
 from remindi.cli import exits
 from remindi.cli.api import Api
 from remindi.cli.api_arguments import (
-    ApiArguments,
     GetSettingArguments,
     ListSettingsArguments,
     ListWorkloadsArguments,
@@ -23,6 +22,7 @@ from remindi.cli.durations import relative
 from remindi.cli.endings import Declined, Said, ended
 from remindi.cli.exits import Refused
 from remindi.cli.service import Surroundings, service_of
+from remindi.cli.service_arguments import ApiArguments
 from remindi.cli.tables import Cell, Column, table
 from remindi.cli.times import shown_with_distance
 from remindi.instants import parse_instant

@@ -4,16 +4,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from remindi.cli.parser import Parser, Subparsers, whole
-from remindi.cli.service_arguments import ServiceArguments, add_service_options
+from remindi.cli.service_arguments import ApiArguments, add_service_options
 
 CREDENTIALS: Final = "REMINDI_WEBUI_USERNAME and REMINDI_WEBUI_PASSWORD"
 COMPONENTS: Final = ("mcp", "scheduler", "all")
 TRANSITIONS: Final = ("start", "stop", "restart")
-
-
-@dataclass(frozen=True, kw_only=True)
-class ApiArguments(ServiceArguments):
-    """What the commands on the service have in common."""
 
 
 @dataclass(frozen=True, kw_only=True)

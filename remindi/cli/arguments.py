@@ -1,21 +1,28 @@
 """The command line: what may be said, and what each command is given."""
 
 import argparse
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, cast
 
 from remindi import __version__
-from remindi.adapters import ADAPTER_NAMES
-from remindi.cli.api_arguments import ApiArguments, add_api_commands
 from remindi.cli.exits import EXITS
-from remindi.cli.item_arguments import ItemArguments, add_item_commands
 from remindi.cli.parser import Parser, Subparsers, made, port
-from remindi.cli.service_arguments import DEFAULT_HOST, DEFAULT_PORT, DEFAULT_STATE, ENV_FILE_NAME
+from remindi.cli.service_arguments import (
+    DEFAULT_HOST,
+    DEFAULT_PORT,
+    DEFAULT_STATE,
+    ENV_FILE_NAME,
+    ApiArguments,
+    ItemArguments,
+)
 from remindi.config import VARIABLES
 
+_ITEMS: Final = "items, through a running service"
+_SERVICE: Final = "a running service"
 GROUPS: Final = {
-    "items, through a running service": {
+    _ITEMS: {
         "add": "promise something",
         "list": "list stored items, newest first; evaluates nothing",
         "show": "show one item whole",
@@ -26,7 +33,7 @@ GROUPS: Final = {
         "cancel": "end an item without having done it",
         "history": "tell everything that happened to an item",
     },
-    "a running service": {
+    _SERVICE: {
         "status": "tell whether it is ready, what runs and what waits",
         "settings": "list, get or set the settings",
         "workloads": "list, start, stop or restart what runs",
@@ -131,7 +138,9 @@ def parse(argv: list[str] | None = None) -> Arguments:
     Raises:
         SystemExit: it is wrong (exit code 2), or help was asked for (0).
     """
-    given = _parser().parse_args(["--help"] if argv == [] else argv)
+    given = _parser(_named(sys.argv[1:] if argv is None else argv)).parse_args(
+        ["--help"] if argv == [] else argv
+    )
     kind = getattr(given, "kind", None)
     if kind is not None:
         return cast(ItemArguments | ApiArguments, made(kind, given))
@@ -164,7 +173,16 @@ def _adapter_command(given: argparse.Namespace) -> AdaptersArguments:
             )
 
 
-def _parser() -> Parser:
+def _named(argv: list[str]) -> frozenset[str]:
+    """The command that is called; all of them where none is.
+
+    PERF: making the parsers of twenty commands takes longer than carrying most of them out.
+    """
+    word = next((word for word in argv if not word.startswith("-")), "")
+    return frozenset((word,) if word in _HELPS else _HELPS)
+
+
+def _parser(commands_named: frozenset[str]) -> Parser:
     parser = Parser(
         prog="remindi",
         usage="remindi COMMAND ...",
@@ -183,8 +201,14 @@ def _parser() -> Parser:
         prog="remindi",
         parser_class=Parser,
     )
-    add_item_commands(commands, _HELPS)
-    add_api_commands(commands, _HELPS)
+    if commands_named & GROUPS[_ITEMS].keys():
+        from remindi.cli.item_arguments import add_item_commands
+
+        add_item_commands(commands, _HELPS)
+    if commands_named & GROUPS[_SERVICE].keys():
+        from remindi.cli.api_arguments import add_api_commands
+
+        add_api_commands(commands, _HELPS)
     _add_adapters(commands)
     _add_serve(commands)
     _add_init(commands)
@@ -249,7 +273,7 @@ def _add_adapters(commands: "Subparsers[Parser]") -> None:
     )
     actions = adapters.add_subparsers(dest="action", required=True, metavar="ACTION", parser_class=Parser)
     name = Parser(add_help=False)
-    name.add_argument("name", metavar="NAME", help=f"one of {', '.join(ADAPTER_NAMES)}")
+    name.add_argument("name", metavar="NAME", help="an adapter, as `remindi adapters list` names it")
     _add_action(actions, "list", "list the adapters")
     _add_action(actions, "show", "print what an adapter is set to, as JSON that `set` takes", name)
     change = _add_action(actions, "set", "set an adapter whole", name)

@@ -6,7 +6,7 @@ from typing import Final
 
 from remindi.cli.durations import HOW_TO_SAY as A_DURATION
 from remindi.cli.parser import Parser, Subparsers, count, duration
-from remindi.cli.service_arguments import ServiceArguments, add_service_options
+from remindi.cli.service_arguments import ItemArguments, add_service_options
 from remindi.cli.times import HOW_TO_SAY as A_TIME
 from remindi.events import EVENT_WORDS, LIFECYCLE_WORDS
 from remindi.evidence import EVIDENCE_WORDS
@@ -19,11 +19,6 @@ DEFAULT_LIMIT: Final = 50
 TOKEN_VARIABLE: Final = "REMINDI_MCP_TOKEN"
 _TIMES: Final = f"TIME is {A_TIME}. DURATION is {A_DURATION}."
 _TEXT: Final = "TEXT, @FILE or - for standard input"
-
-
-@dataclass(frozen=True, kw_only=True)
-class ItemArguments(ServiceArguments):
-    """What the commands on items have in common."""
 
 
 @dataclass(frozen=True, kw_only=True)

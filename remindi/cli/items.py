@@ -20,7 +20,6 @@ from remindi.cli.item_arguments import (
     CheckArguments,
     CompleteArguments,
     HistoryArguments,
-    ItemArguments,
     ListArguments,
     PageArguments,
     ShowArguments,
@@ -32,6 +31,7 @@ from remindi.cli.mcp import Mcp
 from remindi.cli.promises import promise, with_goal_link
 from remindi.cli.refusals import refusal_lines
 from remindi.cli.service import Surroundings, service_of
+from remindi.cli.service_arguments import ItemArguments
 from remindi.cli.sources import hash_of, object_of
 
 Json = dict[str, Any]

@@ -7,7 +7,6 @@ import json
 from importlib.resources import files
 from typing import Any, Final
 
-from remindi.adapters import ADAPTER_NAMES
 from remindi.cli.display import escaped
 from remindi.cli.durations import write_duration
 
@@ -116,7 +115,7 @@ def refusal_lines(tool: str, arguments: Json, error: Json, state: str | None = N
         case "IDEMPOTENCY_KEY_REUSED":
             return ["This --key stood for another request; take a new one for a new intention."]
         case "ADAPTER_NOT_FOUND":
-            return [f"There is no such adapter; there are {', '.join(ADAPTER_NAMES)}."]
+            return ["There is no such adapter; `remindi adapters list` names them."]
         case "ADAPTER_DISABLED":
             how = "with --manual-check TIME the item is taken even so"
             return [f"The adapter is disabled. The owner enables it (`remindi adapters`); {how}."]

@@ -27,6 +27,7 @@ from actors.probes.looking import Outside
 from actors.probes.pool import Pool
 from actors.readers import Reader
 from actors.scheduler import Scheduler
+from actors.sessions import SessionStore
 from actors.store import errors as store_errors
 from actors.store.write import check_damage
 from actors.supervisor import Child, StartAbandoned, StartFailed, Supervisor
@@ -115,6 +116,7 @@ class _Service:
         self._lease = Address("lease")
         self._scheduler = Address("scheduler")
         self._workloads = Address("workloads")
+        self._sessions = Address("sessions")
         process = Caller(ActorType.SCHEDULER, f"scheduler:process-{secrets.token_hex(8)}", None)
         self._process = process
         self._supervisor = Supervisor(self._children(), clock=self._clock, witness=self)
@@ -207,19 +209,22 @@ class _Service:
 
     def _listen(self) -> None:
         config = self._settings
+        listener = _bound(self._arguments.host, self._arguments.port)
+        host, port = listener.getsockname()[:2]
         door = Door(
             config=config,
             board=self._board,
             writer=self._writer,
             reader=self._reader,
             probes=self._probes,
+            sessions=self._sessions,
+            workloads=self._workloads,
             cursors=Cursors(config.mcp_token),
             clock=self._clock,
             ids=Identifiers(self._clock, system_random()),
             actor_id=mcp_actor_id(config.owner_id, config.mcp_token),
+            listener=f"[{host}]:{port}" if ":" in host else f"{host}:{port}",
         )
-        listener = _bound(self._arguments.host, self._arguments.port)
-        host, port = listener.getsockname()[:2]
         self._http = HttpServer(
             create_app(door),
             listener,
@@ -284,6 +289,7 @@ class _Service:
             Child(address=self._lease, make=self._make_lease_keeper),
             Child(address=self._scheduler, make=self._make_scheduler),
             Child(address=self._workloads, make=self._make_controller, stop_seconds=0.5),
+            Child(address=self._sessions, make=self._make_session_store, stop_seconds=0.5),
         )
 
     def _make_writer(self, on_death: OnDeath, _former: Actor | None) -> Actor:
@@ -355,6 +361,11 @@ class _Service:
             board=self._board,
             caller=Caller(ActorType.SYSTEM, "system:workloads", None),
             held=DAMAGED if self._damaged else None,
+        )
+
+    def _make_session_store(self, on_death: OnDeath, _former: Actor | None) -> Actor:
+        return SessionStore(
+            "sessions", on_death, config=self._settings, clock=self._clock, secret=secrets.token_bytes
         )
 
     def _control(self) -> Control:

@@ -25,6 +25,16 @@ class ServiceArguments:
     """Whether ``data`` of the answer, or the envelope of a refusal, is printed instead of text for people."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class ItemArguments(ServiceArguments):
+    """What the commands on items have in common."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ApiArguments(ServiceArguments):
+    """What the commands on the service have in common."""
+
+
 def add_service_options(parser: Parser, secret: str) -> None:
     """Add the options of every such command, after its own.
 

@@ -5,6 +5,8 @@ Beside the package's face: the adapters' models are made of its fields and would
 
 from typing import Annotated, Any, Final, NamedTuple
 
+from pydantic import Field
+
 from remindi.adapters import ADAPTER_NAMES, Configuration, read_configuration
 from remindi.errors import ErrorCode, Refusal, invalid
 from remindi.inputs.failures import Arguments, read
@@ -22,10 +24,18 @@ class AdapterUpdate(NamedTuple):
     expected_version: int
 
 
-class _Body(Arguments):
-    enabled: bool
-    configuration: Annotated[str, OwnObject()]
-    expected_version: Annotated[int, Integer(MIN_VERSION)]
+class AdapterBody(Arguments):
+    """Body of ``PATCH /adapters/{name}``."""
+
+    enabled: Annotated[bool, Field(description="Whether it may probe.")]
+    configuration: Annotated[
+        str,
+        OwnObject(),
+        Field(description="The whole configuration; its type is the name of the adapter."),
+    ]
+    expected_version: Annotated[
+        int, Integer(MIN_VERSION), Field(description="The version of the row as it was read last.")
+    ]
 
 
 def read_adapter_update(name: str, body: Any) -> AdapterUpdate | Refusal:
@@ -41,7 +51,7 @@ def read_adapter_update(name: str, body: Any) -> AdapterUpdate | Refusal:
     """
     if not isinstance(body, dict):
         return invalid(("", "null_not_allowed" if body is None else "type"))
-    found = read(_Body, body, 0)
+    found = read(AdapterBody, body, 0)
     if isinstance(found, Refusal):
         return found
     if name not in ADAPTER_NAMES:

@@ -170,10 +170,13 @@ def read_check(arguments: Mapping[str, Any], now: int) -> Paged[CheckQuery] | Re
 
 def read_list(arguments: Mapping[str, Any], now: int) -> Paged[ListQuery] | Refusal:
     """Read the arguments of ``remindi_list``."""
-    found = read(ListArguments, arguments, now, content=_list_filters_unique)
-    if isinstance(found, Refusal):
-        return found
-    query = ListQuery(
+    found = read(ListArguments, arguments, now, content=list_filters_unique)
+    return found if isinstance(found, Refusal) else Paged(list_query(found), found.cursor)
+
+
+def list_query(found: ListArguments) -> ListQuery:
+    """The query of arguments that have been read."""
+    return ListQuery(
         project_id=found.project_id,
         task_id=found.task_id,
         remindi_id=found.remindi_id,
@@ -184,7 +187,6 @@ def read_list(arguments: Mapping[str, Any], now: int) -> Paged[ListQuery] | Refu
         limit=found.limit,
         after=None,
     )
-    return Paged(query, found.cursor)
 
 
 def read_history(
@@ -203,7 +205,8 @@ def _goals_unique(arguments: Mapping[str, Any]) -> list[Failure]:
     return duplicates("/active_goal_ids", arguments.get("active_goal_ids", ()))
 
 
-def _list_filters_unique(arguments: Mapping[str, Any]) -> list[Failure]:
+def list_filters_unique(arguments: Mapping[str, Any]) -> list[Failure]:
+    """No value of a list's filters comes twice."""
     return [
         *duplicates("/states", arguments.get("states", ())),
         *duplicates("/trigger_types", arguments.get("trigger_types", ())),

@@ -19,6 +19,12 @@ class AnsweringAddress(Address):
         self.asked: list[Any] = []
         self.timeouts: list[float] = []
 
+    def call(self, message: Request[R], *, timeout: float) -> R:
+        """Answer a thread; the function of the script is a plain one then."""
+        self.asked.append(message)
+        self.timeouts.append(timeout)
+        return cast(R, self.script[type(message)](message))
+
     async def acall(self, message: Request[R], *, timeout: float) -> R:
         """Answer; the timeout is only remembered. A function of the script may also be a coroutine's."""
         self.asked.append(message)

@@ -250,7 +250,7 @@ def test_without_evaluating_conditions_none_is_looked_for(stage: DoorStage) -> N
 
 
 def test_cursors_of_list_and_history_go_round(stage: DoorStage) -> None:
-    position = ListPosition(newest_key=9, created_at=8, key=7)
+    position = ListPosition(newest_key=9, place=8, key=7)
     stage.reader.script[ListItems] = lambda asked: ListPage((), None if asked.query.after else position)
     cursor = stage.call("remindi_list", {"states": ["due"]})["data"]["next_cursor"]
     assert stage.call("remindi_list", {"states": ["due"], "cursor": cursor})["data"]["next_cursor"] is None

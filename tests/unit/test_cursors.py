@@ -33,7 +33,7 @@ LIST = ListQuery(
 )
 HISTORY = HistoryQuery(b"i" * 16, 5, (EventType.CREATED, EventType.UPDATED), 100)
 CHECK_AT = CheckPosition(as_of=NOW, change=12, ready=True, rank=3, key=9)
-LIST_AT = ListPosition(newest_key=99, created_at=NOW, key=9)
+LIST_AT = ListPosition(newest_key=99, place=NOW, key=9)
 
 CHECK_TEXT = CURSORS.next_check(CHECK, CHECK_AT) or ""
 LIST_TEXT = CURSORS.next_list(LIST, LIST_AT) or ""

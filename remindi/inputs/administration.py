@@ -1,0 +1,49 @@
+"""Bodies of the administration routes that are not of items or adapters (contract 11.5, 11.9)."""
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from remindi.errors import Refusal, invalid
+from remindi.inputs.adapters import MIN_VERSION
+from remindi.inputs.failures import Arguments, Model, read
+from remindi.inputs.fields import MAX_INTEGER, Integer
+
+
+class Login(Arguments):
+    """Body of ``POST /auth/login``."""
+
+    username: Annotated[str, Field(description="The user name of the configuration.")]
+    password: Annotated[str, Field(description="Its password.")]
+
+
+class Proof(Arguments):
+    """Body of ``POST /auth/reauthenticate``."""
+
+    password: Annotated[str, Field(description="The password of the configuration.")]
+
+
+class SettingUpdate(Arguments):
+    """Body of ``PATCH /settings/{key}``; the bounds of a value are those of its setting."""
+
+    value: Annotated[int, Integer(-MAX_INTEGER - 1), Field(description="The new value.")]
+    expected_version: Annotated[
+        int, Integer(MIN_VERSION), Field(description="The version of the row as it was read last.")
+    ]
+
+
+class AliasTrial(Arguments):
+    """Body of ``POST /adapters/{name}/test``."""
+
+    alias: Annotated[str, Field(description="Which configured alias to look at.")]
+
+
+class Nothing(Arguments):
+    """A body that holds nothing: ``{}``."""
+
+
+def read_body(model: type[Model], body: Any) -> Model | Refusal:
+    """Read a decoded JSON value that must be an object fitting ``model``."""
+    if not isinstance(body, dict):
+        return invalid(("", "null_not_allowed" if body is None else "type"))
+    return read(model, body, 0)

@@ -1,0 +1,141 @@
+"""``data`` of the routes of the administration API (contract 11.5 to 11.9, 13)."""
+
+from typing import Final
+
+from remindi import tools
+from remindi.adapters import ADAPTER_NAMES
+from remindi.items import STATUS_WORDS
+from remindi.schemas.answers import DATA, EVENT, EVIDENCE, ITEM, NEXT_CURSOR, WARNINGS
+from remindi.schemas.pieces import (
+    array,
+    boolean,
+    closed_object,
+    integer,
+    nullable,
+    open_object,
+    string,
+    timestamp,
+    word,
+)
+from remindi.settings import BY_KEY
+
+_VERSION: Final = integer("expected_version of the next change.", 1)
+_UPDATED: Final = {
+    "version": _VERSION,
+    "updated_at": timestamp("When it was changed last."),
+    "updated_by": string("Actor that changed it last."),
+}
+
+SESSION: Final = closed_object(
+    {
+        "authenticated": boolean("Whether somebody is signed in; with authentication off always true."),
+        "authentication_required": boolean("Whether the service asks for a sign-in at all."),
+        "actor_id": nullable(string("Who acts, as events and audit name them.")),
+        "csrf_token": string("X-CSRF-Token of every change; without a session, of one sign-in."),
+        "expires_at": nullable(timestamp("When the session ends.")),
+        "reauthentication_required": boolean("Always false."),
+    }
+)
+LOGGED_OUT: Final = closed_object({"logged_out": boolean("Always true.")})
+
+# -------------------------------------------------------------------- items
+
+CHANGED_ITEM: Final = closed_object({"remindi": ITEM})
+STORED_ITEM: Final = closed_object({"remindi": ITEM, "warnings": WARNINGS}, optional=("warnings",))
+CHECK: Final = DATA[tools.CHECK]
+LIST: Final = DATA[tools.LIST]
+HISTORY: Final = closed_object(
+    {
+        "events": array("What happened, oldest first.", EVENT),
+        "completion_evidence": nullable(EVIDENCE),
+        "next_cursor": NEXT_CURSOR,
+    }
+)
+
+# ----------------------------------------------------------------- settings
+
+BOOTSTRAP: Final = closed_object(
+    {
+        "settings": array(
+            "The variables of the environment.",
+            closed_object(
+                {
+                    "name": string("Name of the variable."),
+                    "effective_value": nullable(
+                        string("What is in force, where it may be shown; [configured] or null where not.")
+                    ),
+                    "configured": boolean("Whether the environment sets it."),
+                    "redacted": boolean("Whether its value is kept back."),
+                    "mutable": boolean("Always false: it takes a restart."),
+                }
+            ),
+        )
+    }
+)
+SETTING: Final = closed_object(
+    {
+        "key": word("Its name.", tuple(BY_KEY)),
+        "value": {"type": "integer", "description": "What is in force."},
+        "minimum": {"type": "integer", "description": "The lowest value."},
+        "maximum": {"type": "integer", "description": "The highest value."},
+        "restart_required": boolean("Always false: it is in force at once."),
+        **_UPDATED,
+    }
+)
+SETTINGS: Final = array("The settings, by key.", SETTING)
+
+# ----------------------------------------------------------------- adapters
+
+ADAPTER: Final = closed_object(
+    {
+        "adapter_name": word("Its name.", ADAPTER_NAMES),
+        "enabled": boolean("Whether it may probe."),
+        "configuration": open_object("Its whole configuration; type is its name."),
+        **_UPDATED,
+    }
+)
+ADAPTERS: Final = array("The adapters, by name.", ADAPTER)
+PROBE: Final = closed_object(
+    {
+        "status": word("What the probe said.", STATUS_WORDS),
+        "latency_ms": integer("How long it took, in milliseconds.", 0),
+        "summary": string("The same in a sentence, without a target."),
+        "observed_at": timestamp("When it looked."),
+        "adapter_version": string("Rises when an adapter judges otherwise than before."),
+    }
+)
+
+# ---------------------------------------------------------------- workloads
+
+WORKLOADS: Final = array(
+    "Both workloads.",
+    closed_object(
+        {
+            "component": word("Which of them.", ("mcp", "scheduler")),
+            "desired": word("What it shall be.", ("running", "stopped")),
+            "actual": word("What it is.", ("starting", "running", "stopping", "stopped", "failed")),
+            "last_error": nullable(string("What went wrong last.")),
+            "last_pass_at": nullable(timestamp("End of the scheduler's last pass.")),
+            "lag_seconds": nullable(integer("How late the oldest waiting item is.", 0)),
+            "backlog": nullable(integer("How many items wait.", 0)),
+        }
+    ),
+)
+
+# -------------------------------------------------------------------- audit
+
+AUDIT: Final = array(
+    "The events.",
+    closed_object(
+        {
+            "sequence": integer("Place in the audit: rises, with holes.", 1),
+            "event_id": string("UUID of the event."),
+            "event_type": string("What was attempted."),
+            "actor_id": string("By whom."),
+            "request_id": nullable(string("The exchange that it happened in.")),
+            "occurred_at": timestamp("When it happened."),
+            "outcome": string("What came of it: succeeded, rejected or failed."),
+            "details": open_object("What it was about; of a refusal also failure_code."),
+        }
+    ),
+)
