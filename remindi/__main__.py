@@ -16,6 +16,7 @@ from remindi.cli.arguments import (
     parse,
 )
 from remindi.cli.exits import OK
+from remindi.cli.service_arguments import ApiArguments, ItemArguments
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -38,6 +39,14 @@ def main(argv: list[str] | None = None) -> int:
             from remindi.cli import schema
 
             return schema.run(arguments)
+        case ItemArguments():
+            from remindi.cli import items
+
+            return items.run(arguments)
+        case ApiArguments():
+            from remindi.cli import administration
+
+            return administration.run(arguments)
         case AdaptersArguments():
             from remindi.cli import adapters
 

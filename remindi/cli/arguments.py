@@ -1,18 +1,53 @@
 """The command line: what may be said, and what each command is given."""
 
 import argparse
+import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import Final, cast
 
 from remindi import __version__
-from remindi.cli.exits import EXITS, USAGE
+from remindi.cli.exits import EXITS
+from remindi.cli.parser import Parser, Subparsers, made, port
+from remindi.cli.service_arguments import (
+    DEFAULT_HOST,
+    DEFAULT_PORT,
+    DEFAULT_STATE,
+    ENV_FILE_NAME,
+    ApiArguments,
+    ItemArguments,
+)
 from remindi.config import VARIABLES
 
-DEFAULT_HOST: Final = "127.0.0.1"
-DEFAULT_PORT: Final = 8_000
-DEFAULT_STATE: Final = Path(".remindi")
-ENV_FILE_NAME: Final = "remindi.env"
+_ITEMS: Final = "items, through a running service"
+_SERVICE: Final = "a running service"
+GROUPS: Final = {
+    _ITEMS: {
+        "add": "promise something",
+        "list": "list stored items, newest first; evaluates nothing",
+        "show": "show one item whole",
+        "check": "ask what is ready, the most pressing first",
+        "complete": "end an item with evidence",
+        "snooze": "put a due item off",
+        "update": "change an item, or go on to its next occurrence",
+        "cancel": "end an item without having done it",
+        "history": "tell everything that happened to an item",
+    },
+    _SERVICE: {
+        "status": "tell whether it is ready, what runs and what waits",
+        "settings": "list, get or set the settings",
+        "workloads": "list, start, stop or restart what runs",
+        "adapters": "list, show, set or test the adapters of conditions; also of a stopped service",
+    },
+    "this machine": {
+        "serve": "run the service",
+        "init": "make an env file with fresh secrets, and the directories",
+        "schema": "write or check the generated schema/tools",
+        "version": "print the version",
+    },
+}
+"""Every command by what it is about, with what it does."""
+_HELPS: Final = {name: text for group in GROUPS.values() for name, text in group.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +121,15 @@ class TryAliasArguments(AdaptersArguments):
     alias: str
 
 
-Arguments = ServeArguments | InitArguments | SchemaArguments | VersionArguments | AdaptersArguments
-
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        """Name the fault and where help is, instead of the whole usage."""
-        self.exit(USAGE, f"{self.prog}: {message}\nTry '{self.prog} --help'.\n")
+Arguments = (
+    ServeArguments
+    | InitArguments
+    | SchemaArguments
+    | VersionArguments
+    | AdaptersArguments
+    | ItemArguments
+    | ApiArguments
+)
 
 
 def parse(argv: list[str] | None = None) -> Arguments:
@@ -101,7 +138,12 @@ def parse(argv: list[str] | None = None) -> Arguments:
     Raises:
         SystemExit: it is wrong (exit code 2), or help was asked for (0).
     """
-    given = _parser().parse_args(["--help"] if argv == [] else argv)
+    given = _parser(_named(sys.argv[1:] if argv is None else argv)).parse_args(
+        ["--help"] if argv == [] else argv
+    )
+    kind = getattr(given, "kind", None)
+    if kind is not None:
+        return cast(ItemArguments | ApiArguments, made(kind, given))
     match given.command:
         case "serve":
             return ServeArguments(given.host, given.port, given.env_file)
@@ -131,40 +173,66 @@ def _adapter_command(given: argparse.Namespace) -> AdaptersArguments:
             )
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(
+def _named(argv: list[str]) -> frozenset[str]:
+    """The command that is called; all of them where none is.
+
+    PERF: making the parsers of twenty commands takes longer than carrying most of them out.
+    """
+    word = next((word for word in argv if not word.startswith("-")), "")
+    return frozenset((word,) if word in _HELPS else _HELPS)
+
+
+def _parser(commands_named: frozenset[str]) -> Parser:
+    parser = Parser(
         prog="remindi",
+        usage="remindi COMMAND ...",
         description="Remindi keeps obligations and brings them back: reminders for agents, over MCP.",
         epilog=_exit_table(),
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"remindi {__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=_Parser)
+    commands = parser.add_subparsers(
+        title="commands",
+        description=_command_table(),
+        dest="command",
+        required=True,
+        metavar="COMMAND",
+        help="remindi COMMAND --help says more",
+        prog="remindi",
+        parser_class=Parser,
+    )
+    if commands_named & GROUPS[_ITEMS].keys():
+        from remindi.cli.item_arguments import add_item_commands
+
+        add_item_commands(commands, _HELPS)
+    if commands_named & GROUPS[_SERVICE].keys():
+        from remindi.cli.api_arguments import add_api_commands
+
+        add_api_commands(commands, _HELPS)
+    _add_adapters(commands)
     _add_serve(commands)
     _add_init(commands)
-    _add_adapters(commands)
-    commands.add_parser("version", help="print the version", allow_abbrev=False)
-    schema = commands.add_parser(
-        "schema", help="write or check the generated schema/tools", allow_abbrev=False
-    )
+    schema = commands.add_parser("schema", description=_sentence("schema"))
     way = schema.add_mutually_exclusive_group(required=True)
     way.add_argument("--write", action="store_true", help="write the files anew")
     way.add_argument("--check", action="store_true", help="exit 1 when a file is missing, stale or surplus")
+    commands.add_parser("version", description=_sentence("version"))
     return parser
 
 
-def _add_serve(commands: "argparse._SubParsersAction[_Parser]") -> None:
+def _sentence(command: str) -> str:
+    return f"{_HELPS[command].capitalize()}."
+
+
+def _add_serve(commands: "Subparsers[Parser]") -> None:
     serve = commands.add_parser(
         "serve",
-        help="run the service",
         description="Run the service until SIGTERM or SIGINT.",
         epilog=_environment_table(),
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     serve.add_argument("--host", default=DEFAULT_HOST, help="address to listen on (default: %(default)s)")
-    serve.add_argument("--port", type=_port, default=DEFAULT_PORT, help="port (default: %(default)s)")
+    serve.add_argument("--port", type=port, default=DEFAULT_PORT, help="port (default: %(default)s)")
     serve.add_argument(
         "--env-file",
         type=Path,
@@ -173,13 +241,11 @@ def _add_serve(commands: "argparse._SubParsersAction[_Parser]") -> None:
     )
 
 
-def _add_init(commands: "argparse._SubParsersAction[_Parser]") -> None:
+def _add_init(commands: "Subparsers[Parser]") -> None:
     init = commands.add_parser(
         "init",
-        help="make an env file with fresh secrets, and the directories",
         description="Make an env file (0600) with a random token and password, an owner id and paths, and the"
         " directories (0700). Nothing that exists is overwritten.",
-        allow_abbrev=False,
     )
     init.add_argument(
         "--dir",
@@ -193,22 +259,20 @@ def _add_init(commands: "argparse._SubParsersAction[_Parser]") -> None:
     )
     init.add_argument(
         "--port",
-        type=_port,
+        type=port,
         default=DEFAULT_PORT,
         help="port that the instructions name (default: %(default)s)",
     )
 
 
-def _add_adapters(commands: "argparse._SubParsersAction[_Parser]") -> None:
+def _add_adapters(commands: "Subparsers[Parser]") -> None:
     adapters = commands.add_parser(
         "adapters",
-        help="list, show, set or test the adapters of conditions",
         description="What conditions may look at. Works with a service that runs, through its socket in the"
         " data directory, and with one that is stopped; a change is in force at once.",
-        allow_abbrev=False,
     )
-    actions = adapters.add_subparsers(dest="action", required=True, metavar="ACTION", parser_class=_Parser)
-    name = _Parser(add_help=False)
+    actions = adapters.add_subparsers(dest="action", required=True, metavar="ACTION", parser_class=Parser)
+    name = Parser(add_help=False)
     name.add_argument("name", metavar="NAME", help="an adapter, as `remindi adapters list` names it")
     _add_action(actions, "list", "list the adapters")
     _add_action(actions, "show", "print what an adapter is set to, as JSON that `set` takes", name)
@@ -228,14 +292,12 @@ def _add_adapters(commands: "argparse._SubParsersAction[_Parser]") -> None:
 
 
 def _add_action(
-    actions: "argparse._SubParsersAction[_Parser]",
+    actions: "Subparsers[Parser]",
     action: str,
     what: str,
-    *parents: _Parser,
-) -> _Parser:
-    parser = actions.add_parser(
-        action, help=what, description=f"{what.capitalize()}.", parents=parents, allow_abbrev=False
-    )
+    *parents: Parser,
+) -> Parser:
+    parser = actions.add_parser(action, help=what, description=f"{what.capitalize()}.", parents=parents)
     parser.add_argument(
         "--env-file",
         type=Path,
@@ -247,10 +309,11 @@ def _add_action(
     return parser
 
 
-def _port(text: str) -> int:
-    if not text.isdecimal() or not text.isascii() or int(text) > 65_535:
-        raise argparse.ArgumentTypeError("must be a number from 0 to 65535")
-    return int(text)
+def _command_table() -> str:
+    lines = []
+    for title, commands in GROUPS.items():
+        lines += ["", f"{title}:", *(f"  {name:<10} {text}" for name, text in commands.items())]
+    return "\n".join(lines[1:])
 
 
 def _exit_table() -> str:

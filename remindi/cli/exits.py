@@ -27,11 +27,12 @@ OK: Final = 0
 FAILED: Final = 1
 USAGE: Final = 2
 DATABASE: Final = 65
-PORT: Final = 69
+UNAVAILABLE: Final = 69
 INTERNAL: Final = 70
 RUNNING: Final = 75
 SCHEMA: Final = 76
 DATA_DIRECTORY: Final = 73
+NOT_PERMITTED: Final = 77
 CONFIGURATION: Final = 78
 
 EXITS: Final = (
@@ -39,11 +40,14 @@ EXITS: Final = (
     Exit(FAILED, "FAILED", "refused, not satisfied, or not up to date: the lines say what"),
     Exit(USAGE, "USAGE", "the command line is wrong"),
     Exit(DATABASE, "DATABASE", "the database is damaged or holds what no Remindi wrote"),
-    Exit(PORT, "PORT", "the address cannot be listened on"),
+    Exit(
+        UNAVAILABLE, "UNAVAILABLE", "no service answers there, or not now; the address cannot be listened on"
+    ),
     Exit(INTERNAL, "INTERNAL", "a fault of Remindi, or a part of it failed again and again"),
     Exit(DATA_DIRECTORY, "DATA_DIRECTORY", "the data directory or a file cannot be made, read or written"),
     Exit(RUNNING, "RUNNING", "another Remindi process uses the data directory"),
     Exit(SCHEMA, "SCHEMA", "a newer Remindi wrote the database, or its migrations were altered"),
+    Exit(NOT_PERMITTED, "NOT_PERMITTED", "the service takes neither this token, this sign-in nor this Host"),
     Exit(CONFIGURATION, "CONFIGURATION", "the environment breaks a rule; each line names a variable"),
 )
 """By code."""

@@ -7,9 +7,10 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from remindi.cli.arguments import DEFAULT_HOST, InitArguments
+from remindi.cli.arguments import InitArguments
 from remindi.cli.envfile import write_value
 from remindi.cli.exits import DATA_DIRECTORY, OK, USAGE
+from remindi.cli.service_arguments import DEFAULT_HOST
 
 USERNAME: Final = "admin"
 

@@ -16,9 +16,9 @@ from actors import data_directory
 from actors.data_directory import DirectoryInUse, DirectoryUnusable
 from remindi import views
 from remindi.cli import environment, exits
-from remindi.cli.arguments import DEFAULT_STATE, ENV_FILE_NAME
 from remindi.cli.envfile import EnvFileError
 from remindi.cli.exits import Refused
+from remindi.cli.service_arguments import DEFAULT_STATE, ENV_FILE_NAME
 from remindi.config import Config, Rejected
 from web.operator.socket import SOCKET_NAME, connect
 

@@ -448,7 +448,7 @@ def _bound(host: str, port: int) -> socket.socket:
     except OSError as error:
         reason = error.strerror or str(error)
         raise Refused(
-            exits.PORT, f"Cannot listen on {host}, port {port} (--host, --port): {reason.lower()}."
+            exits.UNAVAILABLE, f"Cannot listen on {host}, port {port} (--host, --port): {reason.lower()}."
         ) from None
     return listener
 
