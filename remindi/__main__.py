@@ -9,6 +9,7 @@ from typing import assert_never
 from remindi import __version__
 from remindi.cli.arguments import (
     AdaptersArguments,
+    ConsoleArguments,
     InitArguments,
     SchemaArguments,
     ServeArguments,
@@ -24,7 +25,7 @@ def main(argv: list[str] | None = None) -> int:
     arguments = parse(sys.argv[1:] if argv is None else argv)
     # Each command imports what it needs: `remindi version` does not load a server.
     match arguments:
-        case ServeArguments():
+        case ServeArguments() | ConsoleArguments():
             _end_quietly_when_asked()
             # PERF: what imports make is never garbage; looking for some is a fifth of the way to ready.
             gc.disable()

@@ -7,11 +7,11 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable
-from typing import Any, Final
 
 from remindi import views
 from remindi.errors import NOT_FOUND, ErrorCode, Refusal
 from web import answers
+from web.access import MAX_LOGGED_PATH, log_request
 from web.answers import RETRY_SOON, Answer, Header, Send, json_answer
 from web.api.answering import SECURITY_HEADERS
 from web.api.app import Api
@@ -23,6 +23,7 @@ from web.health import LIVE_PATH, READY_PATH, health
 from web.mcp import gate
 from web.mcp.rpc import Rpc
 from web.mcp.tools import Tools
+from web.paths import MCP_PATH, is_of_api
 from web.request_ids import REQUEST_ID_HEADER, choose_request_id
 
 __all__ = ["Door", "create_app"]
@@ -30,29 +31,25 @@ __all__ = ["Door", "create_app"]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 log = logging.getLogger("remindi.http")
-access = logging.getLogger("remindi.http.access")
-
-MCP_PATH: Final = b"/mcp"
-API_PATH: Final = b"/api"
-MAX_LOGGED_PATH: Final = 256
 
 
-def create_app(door: Door) -> App:
+def create_app(door: Door, *, with_api: bool) -> App:
     """Make the application of one process.
 
     Args:
         door: whom it may ask. Its ``board`` decides from the first request on who is let in, so the
             application may listen before anybody else has started.
+        with_api: whether the administration API is served here.
     """
-    return _Edge(door)
+    return _Edge(door, Guard(Api(door), door) if with_api else None)
 
 
 class _Edge:
-    def __init__(self, door: Door) -> None:
+    def __init__(self, door: Door, guard: Guard | None) -> None:
         self._door = door
         self._gate = gate.Gate(door.config, door.board)
         self._rpc = Rpc(Tools(door))
-        self._api = Guard(Api(door), door) if door.config.webui_enable else None
+        self._guard = guard
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one HTTP exchange (ASGI)."""
@@ -62,8 +59,8 @@ class _Edge:
         exchange = Exchange(scope, receive, send)
         exchange.request_id = choose_request_id(exchange.one(REQUEST_ID_HEADER), self._door.ids)
         try:
-            if self._api is not None and _is_of_api(exchange.path):
-                await self._api.answer(exchange, scope)
+            if self._guard is not None and is_of_api(exchange.path):
+                await self._guard.answer(exchange, scope)
             else:
                 await exchange.answer(await self._answer(exchange))
         except Disconnected:
@@ -75,8 +72,14 @@ class _Edge:
             log.exception("a request failed", extra={"request_id": exchange.request_id})
             if exchange.status == 0:
                 await exchange.answer(answers.FAILED)
-        if access.isEnabledFor(logging.INFO):
-            _log_access(exchange, started)
+        log_request(
+            exchange.request_id,
+            exchange.method,
+            exchange.path[:MAX_LOGGED_PATH].decode("latin-1"),
+            exchange.status or None,
+            started,
+            exchange.told,
+        )
 
     async def _answer(self, exchange: Exchange) -> Answer:
         path = exchange.path
@@ -104,32 +107,13 @@ class _Edge:
     def _elsewhere(self, exchange: Exchange) -> Answer:
         """Every other path: a small JSON 404, never a page and never a redirect."""
         starting = self._door.board.startup == "starting"
-        if _is_of_api(exchange.path):
+        if is_of_api(exchange.path):
             if starting:
                 return _api_refusal(exchange, Refusal(ErrorCode.MAINTENANCE_ACTIVE), RETRY_SOON)
             return _api_refusal(exchange, NOT_FOUND)
         return answers.STARTING if starting else answers.NOT_FOUND
 
 
-def _is_of_api(path: bytes) -> bool:
-    return path.startswith(API_PATH) and path[len(API_PATH) : len(API_PATH) + 1] in (b"", b"/")
-
-
 def _api_refusal(exchange: Exchange, refusal: Refusal, *headers: Header) -> Answer:
     envelope = views.failure(exchange.request_id, refusal, always_details=True)
     return json_answer(refusal.code.http_status, views.to_json(envelope), *SECURITY_HEADERS, *headers)
-
-
-def _log_access(exchange: Exchange, started: float) -> None:
-    """One line per request (contract 17.4): never the query, a header or a body."""
-    about: dict[str, Any] = {
-        "request_id": exchange.request_id,
-        "method": exchange.method,
-        "path": exchange.path[:MAX_LOGGED_PATH].decode("latin-1"),
-        # Null: the client left before there was an answer.
-        "status": exchange.status or None,
-        "duration_ms": round((time.perf_counter() - started) * 1_000, 3),
-        **exchange.told,
-    }
-    # PERF: a record made here skips the walk up the stack that looks for the caller.
-    access.handle(access.makeRecord(access.name, logging.INFO, "", 0, "request", (), None, extra=about))

@@ -117,6 +117,12 @@ class HttpServer:
         return not self._thread.is_alive()
 
     @property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """The loop that it serves on; there is one once it has started."""
+        assert self._loop is not None
+        return self._loop
+
+    @property
     def alive(self) -> bool:
         """Whether the server's thread runs."""
         return self._thread.is_alive()

@@ -41,6 +41,7 @@ GROUPS: Final = {
     },
     "this machine": {
         "serve": "run the service",
+        "console": "run the administration API alone, for repair: no MCP, no scheduler",
         "init": "make an env file with fresh secrets, and the directories",
         "schema": "write or check the generated schema/tools",
         "version": "print the version",
@@ -53,6 +54,19 @@ _HELPS: Final = {name: text for group in GROUPS.values() for name, text in group
 @dataclass(frozen=True, slots=True)
 class ServeArguments:
     """``remindi serve``."""
+
+    host: str
+    port: int
+    """0 lets the system choose."""
+    env_file: Path | None
+    admin_host: str = DEFAULT_HOST
+    admin_port: int | None = None
+    """Null: the administration API is where the rest is. 0 lets the system choose."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConsoleArguments:
+    """``remindi console``."""
 
     host: str
     port: int
@@ -123,6 +137,7 @@ class TryAliasArguments(AdaptersArguments):
 
 Arguments = (
     ServeArguments
+    | ConsoleArguments
     | InitArguments
     | SchemaArguments
     | VersionArguments
@@ -146,7 +161,9 @@ def parse(argv: list[str] | None = None) -> Arguments:
         return cast(ItemArguments | ApiArguments, made(kind, given))
     match given.command:
         case "serve":
-            return ServeArguments(given.host, given.port, given.env_file)
+            return ServeArguments(given.host, given.port, given.env_file, given.admin_host, given.admin_port)
+        case "console":
+            return ConsoleArguments(given.host, given.port, given.env_file)
         case "init":
             return InitArguments(given.dir, given.env_file or given.dir / ENV_FILE_NAME, given.port)
         case "schema":
@@ -211,6 +228,7 @@ def _parser(commands_named: frozenset[str]) -> Parser:
         add_api_commands(commands, _HELPS)
     _add_adapters(commands)
     _add_serve(commands)
+    _add_console(commands)
     _add_init(commands)
     schema = commands.add_parser("schema", description=_sentence("schema"))
     way = schema.add_mutually_exclusive_group(required=True)
@@ -231,9 +249,34 @@ def _add_serve(commands: "Subparsers[Parser]") -> None:
         epilog=_environment_table(),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    serve.add_argument("--host", default=DEFAULT_HOST, help="address to listen on (default: %(default)s)")
-    serve.add_argument("--port", type=port, default=DEFAULT_PORT, help="port (default: %(default)s)")
+    _add_listener(serve)
     serve.add_argument(
+        "--admin-port",
+        type=port,
+        help="serve WebUI and administration API on this port, and no longer on --port (default: there)",
+    )
+    serve.add_argument(
+        "--admin-host",
+        default=DEFAULT_HOST,
+        help="address of --admin-port (default: %(default)s)",
+    )
+
+
+def _add_console(commands: "Subparsers[Parser]") -> None:
+    console = commands.add_parser(
+        "console",
+        description="Run the administration API alone, on a database whose service should not run: no MCP, no"
+        " scheduler, no live events. It takes the data directory as the service does.",
+        epilog=_environment_table(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    _add_listener(console)
+
+
+def _add_listener(parser: Parser) -> None:
+    parser.add_argument("--host", default=DEFAULT_HOST, help="address to listen on (default: %(default)s)")
+    parser.add_argument("--port", type=port, default=DEFAULT_PORT, help="port (default: %(default)s)")
+    parser.add_argument(
         "--env-file",
         type=Path,
         metavar="FILE",

@@ -1,5 +1,6 @@
 """``remindi serve``: the composition root. What starts, in which order (contract 17.1), and what stops."""
 
+import asyncio
 import gc
 import logging
 import os
@@ -38,15 +39,18 @@ from actors.writer import Writer
 from remindi import __version__
 from remindi.callers import mcp_actor_id
 from remindi.cli import environment, exits, logs
-from remindi.cli.arguments import ServeArguments
+from remindi.cli.arguments import ConsoleArguments, ServeArguments
 from remindi.cli.envfile import EnvFileError
 from remindi.cli.exits import Refused
 from remindi.config import Config, Loaded, Rejected
 from remindi.cursors import Cursors
 from remindi.events import ActorType, Caller
+from web.admin import AdminServer
+from web.api.app import Api
 from web.asgi import create_app
 from web.door import Door
 from web.feed import Feed
+from web.loop import LoopThread
 from web.operator.operations import Operations
 from web.operator.socket import OperatorSocket
 from web.server import HttpServer, ServerFailed
@@ -62,6 +66,7 @@ WRITER_START_SECONDS: Final = 600.0
 RESUME_SECONDS: Final = 5.0
 CONTROL_SECONDS: Final = 10.0
 LAST_LINES_SECONDS: Final = 0.5
+CONSOLE: Final = "This is the console; it runs neither MCP nor the scheduler."
 DAMAGED: Final = "The database is damaged; restore a backup."
 COLLECT_AFTER: Final = 50_000
 """Allocations between two looks of the garbage collector."""
@@ -69,7 +74,7 @@ COLLECT_AFTER: Final = 50_000
 OnDeath = Callable[[str], None]
 
 
-def run(arguments: ServeArguments) -> int:
+def run(arguments: ServeArguments | ConsoleArguments) -> int:
     """Serve until SIGTERM or SIGINT, and return the exit code (``remindi.cli.exits``)."""
     os.umask(0o077)
     _occupy_standard_descriptors()
@@ -105,7 +110,7 @@ def _spare_the_collector() -> None:
 class _Service:
     """One process of the service, from its first check to its last log line."""
 
-    def __init__(self, arguments: ServeArguments) -> None:
+    def __init__(self, arguments: ServeArguments | ConsoleArguments) -> None:
         self._arguments = arguments
         self._clock = SystemClock()
         self._chance = system_random()
@@ -125,6 +130,8 @@ class _Service:
         self._config: Config | None = None
         self._lock: DirectoryLock | None = None
         self._http: HttpServer | None = None
+        self._admin: AdminServer | None = None
+        self._loop: LoopThread | None = None
         self._damaged = False
         self.log_lines: logs.LineHandler | None = None
 
@@ -210,10 +217,57 @@ class _Service:
         log.info("a new database is made", extra={"database": str(self._database)})
 
     def _listen(self) -> None:
-        config = self._settings
-        listener = _bound(self._arguments.host, self._arguments.port)
+        """Bind every address before anything slow begins."""
+        match self._arguments:
+            case ConsoleArguments(host, port):
+                self._serve_console(_bound(host, port))
+            case ServeArguments(host, port, _, admin_host, admin_port):
+                public, admin = _bound(host, port), None
+                if admin_port is not None:
+                    self._require_api("--admin-port")
+                    admin = _bound(admin_host, admin_port, "--admin-host, --admin-port")
+                self._serve_doors(public, admin)
+
+    def _serve_doors(self, public: socket.socket, admin: socket.socket | None) -> None:
+        door = self._door(public if admin is None else admin)
+        self._http = HttpServer(
+            create_app(door, with_api=self._settings.webui_enable and admin is None),
+            public,
+            on_death=self._supervisor.ask_to_give_up,
+            beside=(OperatorSocket(self._database.parent, Operations(door)), self._feed),
+        )
+        try:
+            self._http.start()
+        except ServerFailed:
+            raise Refused(exits.INTERNAL, "The HTTP server did not start; the log says more.") from None
+        host, port = public.getsockname()[:2]
+        log.info("listening", extra={"host": host, "port": port})
+        if admin is not None:
+            self._serve_admin(door, admin, self._http.loop)
+
+    def _serve_console(self, listener: socket.socket) -> None:
+        self._require_api("remindi console")
+        door = self._door(listener)
+        self._loop = LoopThread((OperatorSocket(self._database.parent, Operations(door)),))
+        self._loop.start()
+        self._serve_admin(door, listener, self._loop.loop)
+
+    def _serve_admin(self, door: Door, listener: socket.socket, loop: asyncio.AbstractEventLoop) -> None:
+        self._admin = AdminServer(Api(door), door, listener, Identifiers(self._clock, system_random()))
+        self._admin.start(loop)
         host, port = listener.getsockname()[:2]
-        door = Door(
+        log.info("listening for administration", extra={"host": host, "port": port})
+
+    def _require_api(self, wanted_by: str) -> None:
+        if not self._settings.webui_enable:
+            raise Refused(
+                exits.CONFIGURATION, f"REMINDI_WEBUI_ENABLE is false, which leaves nothing for {wanted_by}."
+            )
+
+    def _door(self, listener: socket.socket) -> Door:
+        config = self._settings
+        host, port = listener.getsockname()[:2]
+        return Door(
             config=config,
             board=self._board,
             writer=self._writer,
@@ -228,17 +282,6 @@ class _Service:
             actor_id=mcp_actor_id(config.owner_id, config.mcp_token),
             listener=f"[{host}]:{port}" if ":" in host else f"{host}:{port}",
         )
-        self._http = HttpServer(
-            create_app(door),
-            listener,
-            on_death=self._supervisor.ask_to_give_up,
-            beside=(OperatorSocket(self._database.parent, Operations(door)), self._feed),
-        )
-        try:
-            self._http.start()
-        except ServerFailed:
-            raise Refused(exits.INTERNAL, "The HTTP server did not start; the log says more.") from None
-        log.info("listening", extra={"host": host, "port": port})
 
     def _start_actors(self) -> None:
         self._timer.start()
@@ -365,8 +408,14 @@ class _Service:
             board=self._board,
             caller=Caller(ActorType.SYSTEM, "system:workloads", None),
             feed=self._feed,
-            held=DAMAGED if self._damaged else None,
+            held=self._held(),
         )
+
+    def _held(self) -> str | None:
+        """Why the workloads must not run, whatever is desired."""
+        if self._damaged:
+            return DAMAGED
+        return CONSOLE if isinstance(self._arguments, ConsoleArguments) else None
 
     def _make_session_store(self, on_death: OnDeath, _former: Actor | None) -> Actor:
         return SessionStore(
@@ -399,6 +448,10 @@ class _Service:
         self._board.startup = "stopping"
         if self._config is not None:
             log.info("stopping", extra={"why": why})
+        if self._admin is not None:
+            self._admin.stop(REQUESTS_SECONDS / 2)
+        if self._loop is not None:
+            self._loop.stop(REQUESTS_SECONDS / 2)
         if self._http is not None and not self._http.stop(REQUESTS_SECONDS):
             log.error("the HTTP server is stuck")
         stuck = self._supervisor.stop(within=deadline - time.monotonic())
@@ -430,8 +483,12 @@ def _occupy_standard_descriptors() -> None:
             os.open(os.devnull, os.O_RDWR)
 
 
-def _bound(host: str, port: int) -> socket.socket:
-    """A socket that is bound and not yet listened on."""
+def _bound(host: str, port: int, options: str = "--host, --port") -> socket.socket:
+    """A socket that is bound, and listened on by nobody yet.
+
+    Raises:
+        Refused: the address cannot be had; the line names the options that chose it.
+    """
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -448,7 +505,7 @@ def _bound(host: str, port: int) -> socket.socket:
     except OSError as error:
         reason = error.strerror or str(error)
         raise Refused(
-            exits.UNAVAILABLE, f"Cannot listen on {host}, port {port} (--host, --port): {reason.lower()}."
+            exits.UNAVAILABLE, f"Cannot listen on {host}, port {port} ({options}): {reason.lower()}."
         ) from None
     return listener
 

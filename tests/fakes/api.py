@@ -152,7 +152,7 @@ class House:
     app: Any = field(init=False)
 
     def __post_init__(self) -> None:
-        self.app = create_app(self.door)
+        self.app = create_app(self.door, with_api=self.door.config.webui_enable)
 
     def browser(self, **kept: Any) -> "Browser":
         """A browser that knows nothing yet."""

@@ -99,7 +99,7 @@ class DoorStage:
             ids=Identifiers(self.clock, system_random()),
             actor_id="mcp:under-test",
         )
-        self.app = create_app(self.door)
+        self.app = create_app(self.door, with_api=self.door.config.webui_enable)
 
     def request(
         self,

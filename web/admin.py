@@ -1,0 +1,148 @@
+"""The administration listener: the API on an address of its own, served by waitress.
+
+Waitress takes requests in whole before a thread is used for them. Events need a loop that streams, so there
+are none here: readers fall back to asking again.
+"""
+
+import asyncio
+import logging
+import socket
+import threading
+import time
+from collections.abc import Iterable
+from typing import Any, Final
+
+from waitress.server import create_server
+
+from actors.system import Identifiers
+from web import answers
+from web.access import log_request
+from web.answers import Answer
+from web.api.app import Api
+from web.api.facts import FACTS, BodyFault, Facts
+from web.body import MAX_BODY_BYTES
+from web.door import Door
+from web.health import LIVE_PATH, READY_PATH, health
+from web.paths import is_of_api
+from web.request_ids import REQUEST_ID_HEADER, choose_request_id
+
+log = logging.getLogger("remindi.http")
+
+NAME: Final = "admin"
+THREADS: Final = 8
+TAKEN_BYTES: Final = 8 * MAX_BODY_BYTES
+"""Up to here a body is judged in its place of the order; beyond it waitress itself refuses."""
+CONNECTIONS: Final = 256
+IDLE_SECONDS: Final = 75
+
+
+class AdminServer:
+    """Serves API and health on a bound socket until it is stopped. Start it once."""
+
+    def __init__(self, api: Api, door: Door, listener: socket.socket, ids: Identifiers) -> None:
+        """Make a server.
+
+        Args:
+            api: what is served.
+            door: whom it asks.
+            listener: a bound stream socket; the server owns it from its start on.
+            ids: of this server alone.
+        """
+        self._front = _Front(api, door, ids)
+        self._listener = listener
+        self._server: Any = None
+
+    def start(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Start serving; coroutines run on a loop that outlives the server."""
+        self._front.loop = loop
+        self._server = create_server(
+            self._front,
+            map={},
+            sockets=[self._listener],
+            threads=THREADS,
+            ident=None,
+            # APPSEC: the client address is read by our own rule (contract 11.3).
+            clear_untrusted_proxy_headers=False,
+            max_request_body_size=TAKEN_BYTES,
+            connection_limit=CONNECTIONS,
+            channel_timeout=IDLE_SECONDS,
+            asyncore_use_poll=True,
+        )
+        # A daemon: a client that stays must not keep the process from ending.
+        threading.Thread(target=self._server.run, name=NAME, daemon=True).start()
+
+    def stop(self, grace_seconds: float) -> None:
+        """Accept nothing more and let running requests end."""
+        if self._server is not None:
+            self._server.task_dispatcher.shutdown(cancel_pending=True, timeout=grace_seconds)
+            self._listener.close()
+
+
+class _Front:
+    """The WSGI application of waitress."""
+
+    def __init__(self, api: Api, door: Door, ids: Identifiers) -> None:
+        self._api = api
+        self._board = door.board
+        self._ids = ids
+        self._lock = threading.Lock()
+        self.loop: asyncio.AbstractEventLoop | None = None
+
+    def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        started = time.perf_counter()
+        assert self.loop is not None
+        method, path = environ["REQUEST_METHOD"], environ["PATH_INFO"]
+        raw = path.encode("latin-1")
+        facts = _facts(environ, self._request_id(environ), self.loop)
+        status = 0
+
+        def start(line: str, headers: list[tuple[str, str]], *more: Any) -> Any:
+            nonlocal status
+            status = int(line[:3])
+            return start_response(line, headers, *more)
+
+        try:
+            if is_of_api(raw):
+                # As on the other listener: only the facts tell of the query.
+                environ |= {FACTS: facts, "QUERY_STRING": ""}
+                return self._api(environ, start)
+            answer = self._elsewhere(raw, method)
+            headers = [*answer.headers, (REQUEST_ID_HEADER, facts.request_id.encode("ascii"))]
+            start(f"{answer.status} ", [(name.decode(), value.decode()) for name, value in headers])
+            return [answer.body]
+        finally:
+            log_request(facts.request_id, method, path, status or None, started, facts.told)
+
+    def _request_id(self, environ: dict[str, Any]) -> str:
+        given = environ.get("HTTP_X_REQUEST_ID")
+        with self._lock:
+            return choose_request_id(None if given is None else given.encode("latin-1"), self._ids)
+
+    def _elsewhere(self, path: bytes, method: str) -> Answer:
+        if path in (LIVE_PATH, READY_PATH):
+            return health(path, method, self._board)
+        return answers.STARTING if self._board.startup == "starting" else answers.NOT_FOUND
+
+
+def _facts(environ: dict[str, Any], request_id: str, loop: asyncio.AbstractEventLoop) -> Facts:
+    """The facts of an exchange. Waitress joins doubled headers by a comma, which no header of ours takes."""
+    headers = [
+        (name[5:].replace("_", "-").lower().encode("latin-1"), value.encode("latin-1"))
+        for name, value in environ.items()
+        if name.startswith("HTTP_")
+    ]
+    if "CONTENT_TYPE" in environ:
+        headers.append((b"content-type", environ["CONTENT_TYPE"].encode("latin-1")))
+    body: bytes = environ["wsgi.input"].read(MAX_BODY_BYTES + 1)
+    fault = BodyFault.TOO_LARGE if len(body) > MAX_BODY_BYTES else None
+    return Facts(
+        request_id=request_id,
+        peer=environ.get("REMOTE_ADDR", ""),
+        headers=tuple(headers),
+        query=environ["QUERY_STRING"].encode("latin-1"),
+        body=b"" if fault else body,
+        fault=fault,
+        loop=loop,
+        streams=False,
+        told={},
+    )
