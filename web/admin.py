@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterable
 from typing import Any, Final
 
-from waitress.server import create_server
+from waitress.server import create_server  # type: ignore[import-untyped]
 
 from actors.system import Identifiers
 from web import answers
