@@ -1,11 +1,15 @@
 """The administration API of the real process: every operation, restarts, half-sent requests, two doors."""
 
 import json
+import os
+import re
 import socket
+import subprocess
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,8 +17,9 @@ import pytest
 from tests.conftest import MakeService
 from tests.process.acts import Footprint, fresh, new_item
 from tests.process.rest import Browser
-from tests.service import PASSWORD, Service, eventually
+from tests.service import PASSWORD, USERNAME, Service, eventually
 
+README = Path(__file__).parents[2] / "README.md"
 EVIDENCE = {
     "type": "observation",
     "summary": "It was seen to work.",
@@ -68,6 +73,27 @@ def test_every_operation_of_items_works(browser: Browser) -> None:
 
 def ahead() -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 86_400))
+
+
+def test_the_walk_of_the_readme_works(service: Service) -> None:
+    (walk,) = re.findall(r"```sh\n(API=.*?)```", README.read_text(), re.DOTALL)
+    done = subprocess.run(
+        ["sh", "-eu", "-c", walk.replace("127.0.0.1:8000", f"127.0.0.1:{service.port}")],
+        env={
+            "PATH": os.defpath,
+            "TMPDIR": str(service.root),
+            "REMINDI_WEBUI_USERNAME": USERNAME,
+            "REMINDI_WEBUI_PASSWORD": PASSWORD,
+        },
+        capture_output=True,
+        check=True,
+        timeout=60,
+    )
+    listed, setting, workloads = done.stdout.replace(b'}{"ok"', b'}\n{"ok"').splitlines()
+    assert json.loads(listed)["data"] == {"items": [], "next_cursor": None}
+    assert json.loads(setting)["data"]["value"] == 3_600
+    assert {row["actual"] for row in json.loads(workloads)["data"]} == {"running"}
+    assert done.stderr == b""
 
 
 def test_every_operation_of_administration_works(service: Service, browser: Browser) -> None:
