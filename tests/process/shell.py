@@ -53,7 +53,7 @@ def remindi(
     """
     done = subprocess.run(
         [sys.executable, "-m", "remindi", *arguments],
-        env=_environment(service, port, env),
+        env=environment(service, port, env),
         cwd=service.root,
         input=given,
         capture_output=True,
@@ -72,7 +72,7 @@ def on_terminal(service: Service, columns: int, *arguments: str, **env: str | No
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     process = subprocess.Popen(
         [sys.executable, "-m", "remindi", *arguments],
-        env=_environment(service, None, {"TERM": "xterm", **env}),
+        env=environment(service, None, {"TERM": "xterm", **env}),
         cwd=service.root,
         stdin=subprocess.DEVNULL,
         stdout=follower,
@@ -93,6 +93,6 @@ def on_terminal(service: Service, columns: int, *arguments: str, **env: str | No
     return written.decode().replace("\r\n", "\n").splitlines()
 
 
-def _environment(service: Service, port: int | None, changes: Mapping[str, str | None]) -> dict[str, str]:
+def environment(service: Service, port: int | None, changes: Mapping[str, str | None]) -> dict[str, str]:
     env = {**service.env, "REMINDI_URL": f"http://{HOST}:{port or service.port}", "TZ": "UTC", **changes}
     return {name: value for name, value in env.items() if value is not None}

@@ -13,7 +13,7 @@ import pytest
 from remindi.cli import exits
 from tests.conftest import MakeService
 from tests.process.acts import LONG_AGO, all_items, fresh, new_item
-from tests.process.shell import _environment, on_terminal, remindi
+from tests.process.shell import environment, on_terminal, remindi
 from tests.service import Json, Service
 
 HOSTILE: Final = "\u202egnp.\u2066 Löschen 日本語"
@@ -495,7 +495,7 @@ def test_json_is_one_line_that_keeps_every_character(shared_service: Service, pr
 def test_an_output_that_is_closed_or_full_is_no_traceback(shared_service: Service, project: str) -> None:
     due(shared_service, project)
     line = [sys.executable, "-m", "remindi", "list", "--project", project]
-    env = _environment(shared_service, None, {})
+    env = environment(shared_service, None, {})
     with open("/dev/full", "wb") as full:  # noqa: PTH123 - a device
         done = subprocess.run(
             line, env=env, stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=60
