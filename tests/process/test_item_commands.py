@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -543,3 +544,27 @@ def test_a_host_that_is_not_admitted_is_told_with_the_setting(make_service: Make
 def test_the_address_may_be_the_one_that_clients_are_given(shared_service: Service, project: str) -> None:
     done = remindi(shared_service, "list", "--project", project, "--url", shared_service.url, port=9)
     assert done.code == exits.OK, done
+
+
+# --------------------------------------------------------------- documentation
+
+
+def test_the_examples_of_the_readme_can_be_tried(service: Service) -> None:
+    readme = (Path(__file__).parents[2] / "README.md").read_text()
+    section = readme.partition("## From the command line\n")[2].partition("\n## ")[0]
+    lines = [
+        line for block in re.findall(r"```sh\n(.*?)```", section, re.DOTALL) for line in block.splitlines()
+    ]
+    assert len(lines) > 12
+    (service.root / "report.json").write_text("{}")
+    remindi_id = ""
+    for line in lines:
+        command, *arguments = shlex.split(line)
+        assert command == "remindi"
+        if arguments[0] == "snooze":
+            moved = remindi(service, "update", remindi_id, "--reason", "r", "--at", "2020-01-01 00:00")
+            assert moved.code == remindi(service, "check", "--project", "shop").code == exits.OK
+        done = remindi(service, *(argument.replace("30e34fc7", remindi_id[-8:]) for argument in arguments))
+        assert done.code == exits.OK, (line, done)
+        if arguments[0] == "add":
+            remindi_id = remindi_id or done.id()

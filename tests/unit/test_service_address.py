@@ -1,6 +1,5 @@
 """Which service a command means, and where its secrets come from."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ TOKEN = "REMINDI_MCP_TOKEN"
 
 
 @pytest.fixture(autouse=True)
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working directory and an environment that name nothing."""
     monkeypatch.chdir(tmp_path)
     for name in (TOKEN, "REMINDI_URL"):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remindi.cli.display import Screen, coloured, cut, escaped, escaped_lines, screen_of, width_of
-from remindi.cli.tables import Cell, Column, table
+from remindi.cli.tables import Cell, Column, Row, table
 
 PIPE = Screen(None, colour=False)
 COLUMNS = (
@@ -18,7 +18,7 @@ COLUMNS = (
     Column("WHEN", leaves=3),
     Column("MESSAGE", leaves=1, gives=True),
 )
-ROWS = [
+ROWS: list[Row] = [
     ("a1b2c3d4", "due", "2 h ago", "Look at the build of the nightly report"),
     ("e5f6a7b8", Cell("overdue", "red"), "in 3 d", "日本語の長いメッセージがここにあります"),
 ]
