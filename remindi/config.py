@@ -395,6 +395,6 @@ COMPOSE_ONLY: Final = {"REMINDI_WEBUI_HOST": "127.0.0.1", "REMINDI_WEBUI_PORT": 
 """Read by the Compose file alone, with its defaults: known here so that nobody is warned of them."""
 
 CLIENT_ONLY: Final = {"REMINDI_URL": "http://127.0.0.1:8000"}
-"""Read by the commands that speak to a running service alone, with its default; may stand in the same file."""
+"""Read by the commands that speak to a running service alone, with its default."""
 
 KNOWN_NAMES: Final = frozenset(row.name for row in VARIABLES) | COMPOSE_ONLY.keys() | CLIENT_ONLY.keys()
