@@ -70,6 +70,7 @@ class _Look:
     number: int = 0
     adapter: Adapter | None = None
     began: float = 0.0
+    deadline: Deadline | None = None
     alarm: Alarm | None = None
 
 
@@ -206,11 +207,12 @@ class Pool(Actor):
             self._answer(look, STUCK if isinstance(look.target, ProbeTarget) else UNREADABLE, clock.now())
             return
         seconds = self._settings[ADAPTER_TIMEOUT_SECONDS]
+        look.deadline = Deadline(seconds, clock.monotonic)
         self._running[look.number] = look
         look.alarm = self._timer.after(seconds + GRACE_SECONDS, self._me, LookExpired(number=look.number))
         threading.Thread(
             target=self._look,
-            args=(look.number, look.target, look.adapter, Deadline(seconds, clock.monotonic)),
+            args=(look.number, look.target, look.adapter, look.deadline),
             name=f"{self.name}:look",
             # A daemon: a thread that is stuck must not keep the process alive.
             daemon=True,
@@ -252,6 +254,8 @@ class Pool(Actor):
         if look is None:
             return
         self._stuck[number] = look
+        if look.deadline is not None:
+            look.deadline.end()
         result = adapters.TIME_IS_UP if isinstance(look.target, ProbeTarget) else UNREADABLE
         self._answer(look, result, self._outside.clock.now())
 

@@ -96,6 +96,7 @@ def start_tls(connection: socket.socket, host: str, deadline: Deadline) -> Deadl
         connection.close()
         raise Settled(TLS_FAILED) from None
     secured.deadline = deadline
+    deadline.watch(secured)
     try:
         secured.do_handshake()
     except OSError:

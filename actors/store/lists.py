@@ -28,11 +28,6 @@ _PLACES: Final = {
     Sort.FIRE_TIME: "item.upcoming",
     Sort.PRIORITY: f"item.rank * {_RANK} + item.upcoming",
 }
-_ROWS: Final = (
-    f"SELECT {ITEM_COLUMNS}, {CONTENT_COLUMNS} FROM ({{keys}} LIMIT :limit) AS page"
-    " CROSS JOIN item ON item.key = page.key CROSS JOIN body ON body.key = page.key ORDER BY {order}"
-)
-"""A page whose rows are found first, by narrow columns."""
 
 
 def list_page(connection: apsw.Connection, owner: int, query: ListQuery, names: Names) -> ListPage:
@@ -83,12 +78,12 @@ def _walk(query: ListQuery) -> str:
     ended = [flag for flag, states in enumerate((ACTIVE_STATES, TERMINAL_STATES)) if _wants(query, states)]
     if query.sort == Sort.PRIORITY:
         ranges = [f"item.ended = {flag}" for flag in ended]
-        columns, order = "item.rank AS rank, item.upcoming AS fire", "rank, fire, key"
+        columns, order = "item.rank AS rank, item.upcoming AS fire", ["rank", "fire", "key"]
         after = "(item.rank, item.upcoming, item.key) > (:rank, :upcoming, :key)"
     else:
         ranks = range(len(Priority))
         ranges = [f"item.ended = {flag} AND item.rank = {rank}" for flag in ended for rank in ranks]
-        columns, order = "item.upcoming AS fire", "fire, key"
+        columns, order = "item.upcoming AS fire", ["fire", "key"]
         after = "(item.upcoming, item.key) > (:place, :key)"
     clauses = [*_filters(query), _NEWEST, *([] if query.after is None else [after])]
     keys = " UNION ALL ".join(
@@ -96,7 +91,7 @@ def _walk(query: ListQuery) -> str:
         f" WHERE {' AND '.join([one, *clauses])}"
         for one in ranges
     )
-    return _ROWS.format(keys=f"{keys} ORDER BY {order}", order=order.replace("key", "page.key"))
+    return _rows(keys, order)
 
 
 def _sorted(query: ListQuery) -> str:
@@ -108,8 +103,17 @@ def _sorted(query: ListQuery) -> str:
     if query.after is not None:
         clauses.append(_AFTER if descending else f"({place}, item.key) > (:place, :key)")
     keys = f"SELECT item.key AS key, {place} AS place FROM {source} WHERE {' AND '.join(clauses)}"
-    order = f"place{descending}, key"
-    return _ROWS.format(keys=f"{keys} ORDER BY {order}", order=order.replace("key", "page.key"))
+    return _rows(keys, [f"place{descending}", "key"])
+
+
+def _rows(keys: str, order: list[str]) -> str:
+    """A page whose rows are found first, by narrow columns."""
+    return (
+        f"SELECT {ITEM_COLUMNS}, {CONTENT_COLUMNS}"
+        f" FROM ({keys} ORDER BY {', '.join(order)} LIMIT :limit) AS page"
+        " CROSS JOIN item ON item.key = page.key CROSS JOIN body ON body.key = page.key"
+        f" ORDER BY {', '.join(f'page.{column}' for column in order)}"
+    )
 
 
 def _driver(query: ListQuery) -> tuple[str, list[str]]:

@@ -28,7 +28,7 @@ Ask = Callable[[str, Json], Json]
 
 ANSWER_SECONDS: Final = 150.0
 """For an answer: longer than the longest probe that first waits its turn."""
-_PATIENCE_SECONDS: Final = 2.0
+_PATIENCE_SECONDS: Final = 10.0
 """How long to look for whoever has the directory: a command ends soon, and a start soon listens."""
 _GLANCE_SECONDS: Final = 0.1
 _MAX_ANSWER_BYTES: Final = 67_108_864

@@ -1,4 +1,4 @@
-"""``remindi schema``: the generated contracts of the tools, written or compared."""
+"""``remindi schema``: the generated contracts of tools and API, written or compared."""
 
 import sys
 from pathlib import Path
@@ -7,15 +7,20 @@ import schema
 from remindi.cli.arguments import SchemaArguments
 from remindi.cli.exits import FAILED, OK
 from remindi.schemas import check_schemas, write_schemas
+from web.api.openapi import FILE, check_document, write_document
 
 
 def run(arguments: SchemaArguments) -> int:
-    """Write or check ``schema/tools`` beside the installed package."""
-    folder = Path(*schema.__path__) / "tools"
+    """Write or check ``schema/tools`` and ``schema/openapi.json`` beside the installed package."""
+    folder = Path(*schema.__path__)
+    tools = folder / "tools"
     if arguments.write:
-        write_schemas(folder)
+        write_schemas(tools)
+        write_document(folder)
         return OK
-    wrong = check_schemas(folder)
-    for name in wrong:
-        print(f"{folder / name}: not as the code says; run 'remindi schema --write'", file=sys.stderr)
+    wrong = [tools / name for name in check_schemas(tools)]
+    if not check_document(folder):
+        wrong.append(folder / FILE)
+    for path in wrong:
+        print(f"{path}: not as the code says; run 'remindi schema --write'", file=sys.stderr)
     return FAILED if wrong else OK

@@ -42,12 +42,17 @@ _RFC3339: Final = "RFC 3339 with Z or an offset, such as 2026-12-01T09:30:00Z."
 
 def input_schema(tool: str) -> Schema:
     """The published input schema of a tool."""
-    raw = MODELS[tool].model_json_schema(schema_generator=_Generator)
+    return {"$schema": DIALECT, **model_schema(MODELS[tool])}
+
+
+def model_schema(model: type[Arguments]) -> Schema:
+    """A model in the published form."""
+    raw = model.model_json_schema(schema_generator=_Generator)
     definitions = raw.pop("$defs", {})
-    for model in (raw, *definitions.values()):
+    for described in (raw, *definitions.values()):
         # The docstring of a model speaks to the reader of its code.
-        del model["description"]
-    return {"$schema": DIALECT, **_published(raw, definitions)}
+        del described["description"]
+    return _published(raw, definitions)
 
 
 class _Generator(GenerateJsonSchema):

@@ -1,5 +1,6 @@
 """The adapter pool: how many look at a time, for how long, for whom; the looks themselves are scripted."""
 
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -194,6 +195,35 @@ def test_a_look_beyond_its_deadline_is_unknown_and_its_slot_goes_on(world: World
     assert answer(later)[1:3] == SATISFIED
     gate.opened.set()
     world.settle()
+
+
+def test_a_look_beyond_its_deadline_loses_its_connection(world: World) -> None:
+    world.start()
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+
+        def look() -> Outcome:
+            world.deadlines[0].watch(ours)
+            assert ours.recv(1) == b""
+            return SATISFIED
+
+        world.looks[target(1).condition.parameters_json] = look
+        asked = world.ask(target(1))
+        world.begun(1)
+        world.timer.fire(world.timer.expect(LookExpired, world.address))
+        assert answer(asked)[1:3] == TIME_IS_UP
+        # Its thread has ended, so the target may be looked at again.
+        world.looks.clear()
+        eventually(lambda: answer(world.ask(target(1)))[1:3] == SATISFIED)
+
+
+def test_what_is_watched_too_late_is_shut_at_once() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        deadline = Deadline(5.0)
+        deadline.end()
+        deadline.watch(ours)
+        assert theirs.recv(1) == b""
 
 
 def test_where_a_look_is_stuck_nobody_looks_again_until_it_has_ended(world: World) -> None:

@@ -16,6 +16,7 @@ from remindi.inputs.evidence import BARE_CLAIMS
 from remindi.settings import SETTINGS
 from remindi.tools import TOOL_NAMES
 from remindi.triggers import TRIGGER_WORDS
+from web.api.routes import ROUTES
 
 pytestmark = pytest.mark.docs
 
@@ -77,6 +78,15 @@ def test_the_readme_lists_every_variable_once_with_its_default() -> None:
             if variable.required
             else default in (variable.default, "empty") or (default.startswith("required"))
         )
+
+
+def test_the_readme_lists_every_route_of_the_api() -> None:
+    rows = table(README, "method", "route", "what for")
+    assert rows == [
+        [method, re.sub(r":[a-z]+}", "}", path), made.summary[0].lower() + made.summary[1:]]
+        for path, resource in ROUTES.items()
+        for method, made in resource.operations.items()
+    ]
 
 
 def test_the_readme_lists_every_exit_code_with_its_meaning() -> None:

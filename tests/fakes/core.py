@@ -24,6 +24,7 @@ from remindi.answers import CheckPage
 from remindi.cursors import Cursors
 from remindi.errors import Refusal
 from remindi.events import ActorType, Caller
+from remindi.inputs.query_strings import read_list_parameters
 from remindi.requests import Cancellation, Completion, NewItem, Snooze, Update
 from tests.fakes.clocks import ManualClock
 
@@ -128,6 +129,14 @@ class Core:
         assert envelope["ok"], envelope
         data: Json = envelope["data"]
         return data
+
+    def listed(self, **parameters: str) -> Json:
+        """Ask as the list's route does, with a query string that must be right; its ``data``."""
+        paged = read_list_parameters(parameters.items(), self.clock.now())
+        query = _unless_refused(paged, self._cursors.resume_list)
+        assert not isinstance(query, Refusal), query
+        page = self.read(ListItems(caller=self.caller(), query=query))
+        return views.list_data(page, self._cursors.next_list(query, page.next))
 
     def _tool(self, name: str, arguments: Json, caller: Caller) -> Json | Refusal:
         now = self.clock.now()

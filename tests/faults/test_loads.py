@@ -134,7 +134,7 @@ def test_a_log_whose_reader_is_gone_ends_nothing(make_service: MakeService) -> N
 
 
 @pytest.mark.parametrize(
-    "victim", ["writer", "reader", "scheduler", "lease", "probes", "workloads", "writer?"]
+    "victim", ["writer", "reader", "scheduler", "lease", "probes", "workloads", "sessions", "writer?"]
 )
 def test_a_death_under_load_loses_nothing_that_was_acknowledged(
     make_service: MakeService, tmp_path: Path, victim: str

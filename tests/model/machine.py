@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from actors.messages.control import LeaseRow
-from actors.messages.readers import DueCondition, ListDueConditions
+from actors.messages.readers import DueCondition, GetOverview, ListDueConditions
 from actors.messages.writer import (
     AcquireLease,
     ApplyProbes,
@@ -27,6 +27,7 @@ from actors.messages.writer import (
     RipeBatch,
     UpdateSetting,
 )
+from remindi import views
 from remindi.errors import Refusal
 from remindi.events import ActorType, Caller, LifecycleEvent
 from remindi.items import STATUS_WORDS, ConditionStatus
@@ -34,7 +35,9 @@ from remindi.lifecycle import Probe
 from tests.fakes.core import ACTOR_ID, Core, copy_database
 from tests.model import requests
 from tests.model.contract import BOUNDS, DAY, Contract, Item, Json, Refused, Who, check_view, item_view, stamp
+from tests.model.overview import expected_overview
 from tests.model.spelling import spell
+from tests.store.recount import counted, recounted
 
 SCHEDULER_ID: Final = "scheduler:process-0"
 SCHEDULER: Final = Caller(ActorType.SCHEDULER, SCHEDULER_ID, None)
@@ -112,6 +115,7 @@ class CoreMachine(RuleBasedStateMachine):
                         self.page(walk)
                 for item in self.model.items:
                     self.same_history(item)
+                assert counted(self.core.path) == recounted(self.core.path)
         finally:
             self.core.stop()
             self._folder.cleanup()
@@ -122,6 +126,7 @@ class CoreMachine(RuleBasedStateMachine):
         for _ in range(25):
             self.one_step(chance)
             self.all_items_are_as_the_contract_says()
+            self.the_overview_counts_what_is_there()
             self.history_explains_every_version()
 
     def one_step(self, chance: Random) -> None:
@@ -585,6 +590,17 @@ class CoreMachine(RuleBasedStateMachine):
             return
         listed = self.core.data("remindi_list", limit=200)
         assert listed["items"] == [item_view(item) for item in self.model.listed({})]
+
+    @invariant()
+    def the_overview_counts_what_is_there(self) -> None:
+        now = self.clock.wall
+        shown = views.overview_data(self.core.read(GetOverview(as_of=now)))
+        agenda = [
+            {name: entry[name] for name in ("remindi_id", "at", "happening")} for entry in shown["agenda"]
+        ]
+        assert without(shown, "agenda_cut", "due_to_done") | {"agenda": agenda} == expected_overview(
+            self.model, now
+        )
 
     @invariant()
     def identifiers_rise_with_creation(self) -> None:

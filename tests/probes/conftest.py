@@ -32,13 +32,21 @@ class Authority:
         certificate = issuer.issue_cert(
             *(names or (NAME, "127.0.0.1", "::1")), not_before=begin, not_after=end
         )
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        certificate.configure_cert(context)
-        return context
+        return _serving(certificate)
+
+    def context_in_prose(self, name: str) -> ssl.SSLContext:
+        """A server's side of TLS, with a certificate that has the name as its common name only."""
+        return _serving(self._trusted.issue_cert(common_name=name))
 
     def write(self, to: Path, *names: str) -> None:
         """A key and a good certificate for these names, for a server in a process of its own."""
         self._trusted.issue_cert(*names).private_key_and_cert_chain_pem.write_to_path(str(to))
+
+
+def _serving(certificate: trustme.LeafCert) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    certificate.configure_cert(context)
+    return context
 
 
 @pytest.fixture(scope="session")

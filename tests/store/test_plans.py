@@ -3,6 +3,7 @@
 The statements are those that the store really runs, caught on its own connections while it does everything.
 """
 
+import itertools
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ from actors.store.mutations import Moment
 from actors.system import system_random
 from remindi import inputs
 from remindi.answers import CheckPage, ListPage, Mutated
+from remindi.audit import AuditOrder, AuditQuery
 from remindi.errors import Refusal
 from remindi.events import ActorType, Caller, EventType
 from remindi.requests import (
@@ -27,6 +29,7 @@ from remindi.requests import (
     ListQuery,
     NewItem,
     Snooze,
+    Sort,
     Update,
 )
 from tests.fakes.clocks import ManualClock
@@ -47,7 +50,7 @@ EVIDENCE: Final = {
     "reference_uri": "https://ci.example/1",
     "observed_at": PAST,
 }
-LARGE: Final = r"(item|event|body|link|evidence|name)"
+LARGE: Final = r"(item|event|body|link|evidence|name|audit|daily|due_to_done)"
 
 
 class Store:
@@ -151,6 +154,11 @@ def do_everything(store: Store) -> None:
         store.read.due_conditions(now, project, None, 9)
     store.read.waiting(now, 100)
     store.read.control()
+    store.read.overview(now)
+    orders: tuple[AuditOrder, ...] = ("asc", "desc")
+    for order in orders:
+        store.read.audit_page(AuditQuery(0, None, order, (), (), 10))
+        store.read.audit_page(AuditQuery(1, 9, order, ("login_failed", "logout"), ("rejected",), 10))
     store.alone(lambda moment: store.write.purge_idempotency(moment, 100))
     lease: LeaseRow = store.alone(lambda moment: store.write.acquire_lease(moment, "a"))
     store.alone(lambda moment: store.write.renew_lease(moment, lease))
@@ -203,10 +211,11 @@ def lists(store: Store) -> None:
     for arguments in filters:
         paged = inputs.read_list(arguments | {"limit": 1}, store.clock.now())
         assert not isinstance(paged, Refusal)
-        query: ListQuery = paged.query
-        page: ListPage = store.read.list_page(query)
-        if page.next is not None:
-            store.read.list_page(query._replace(after=page.next))
+        for text, sort in itertools.product((None, "m"), Sort):
+            query: ListQuery = paged.query._replace(text=text, sort=sort)
+            page: ListPage = store.read.list_page(query)
+            if page.next is not None:
+                store.read.list_page(query._replace(after=page.next))
 
 
 @pytest.fixture(scope="module")
@@ -234,7 +243,10 @@ def explainable(store: Store) -> list[str]:
 
 def test_the_store_ran_all_kinds_of_statements(store: Store) -> None:
     found = " ".join(explainable(store))
-    for table in ("item", "body", "link", "event", "evidence", "idempotency", "name", "lease"):
+    for table in (
+        *("item", "body", "link", "event", "evidence", "idempotency", "name", "lease"),
+        *("audit", "search", "item_count", "daily", "due_to_done"),
+    ):
         assert re.search(rf"\b(FROM|INTO|UPDATE|JOIN) {table}\b", found), table
     for index in (
         "item_all",
@@ -248,6 +260,8 @@ def test_the_store_ran_all_kinds_of_statements(store: Store) -> None:
         "item_project_wake",
         "item_context",
         "item_upcoming",
+        "item_sorted",
+        "item_manual_check",
         "link_value",
         "link_project",
     ):
@@ -267,7 +281,7 @@ def test_pages_of_lists_and_histories_and_passes_are_not_sorted(store: Store) ->
     ordered = [
         sql
         for sql in explainable(store)
-        if "ORDER BY" in sql and "AS place" not in sql and ("FROM item" in sql or "FROM event" in sql)
+        if "ORDER BY" in sql and " AS page" not in sql and re.search(r"FROM (item|event|audit)\b", sql)
     ]
     assert len(ordered) > 10
     for sql in ordered:
@@ -276,7 +290,7 @@ def test_pages_of_lists_and_histories_and_passes_are_not_sorted(store: Store) ->
 
 def test_a_check_sorts_only_what_no_index_has_in_order(store: Store) -> None:
     """Ready and upcoming items come in their order; ripe ones, context and the merge are small sorts."""
-    pages = [sql for sql in explainable(store) if "AS place" in sql]
+    pages = [sql for sql in explainable(store) if "AS ripe" in sql]
     assert len(pages) > 6
     for sql in pages:
         connection, bindings = store.seen[sql]
@@ -290,7 +304,7 @@ def test_a_check_sorts_only_what_no_index_has_in_order(store: Store) -> None:
 
 def test_each_source_of_a_check_uses_project_and_the_place_or_time_it_starts_at(store: Store) -> None:
     for sql in explainable(store):
-        if "AS place" not in sql:
+        if "AS ripe" not in sql:
             continue
         for step in plan(store, sql):
             found = re.search(r"USING (?:COVERING )?INDEX (item_\w+) \((.*)\)", step)
@@ -303,3 +317,42 @@ def test_each_source_of_a_check_uses_project_and_the_place_or_time_it_starts_at(
                 assert "wake<" in terms, step
             if index in ("item_ready", "item_upcoming"):
                 assert "ready>" in terms or "upcoming>" in terms or "(" in terms, step
+
+
+def test_another_order_of_all_items_is_merged_from_ranges_and_not_sorted(store: Store) -> None:
+    pages = [sql for sql in explainable(store) if "INDEXED BY item_sorted" in sql]
+    assert len(pages) > 6
+    for sql in pages:
+        steps = plan(store, sql)
+        assert not [step for step in steps if "TEMP B-TREE" in step], sql
+        ranges = [step for step in steps if "item_sorted" in step]
+        assert len(ranges) == sql.count("INDEXED BY item_sorted")
+        for step in ranges:
+            equal, place = "owner=? AND ended=?", "(rank,upcoming)>(?,?)"
+            if "AS rank" not in sql:
+                equal, place = "owner=? AND ended=? AND rank=?", "upcoming>?"
+            terms = f"{equal} AND {place}" if ":key)" in sql else equal
+            assert step == f"SEARCH item USING INDEX item_sorted ({terms})"
+
+
+def test_words_drive_the_page_that_they_find(store: Store) -> None:
+    pages = [sql for sql in explainable(store) if "MATCH" in sql]
+    assert len(pages) > 6
+    for sql in pages:
+        steps = plan(store, sql)
+        assert [step for step in steps if "search" in step] == ["SCAN search VIRTUAL TABLE INDEX 0:M2"], steps
+        assert "SEARCH item USING INTEGER PRIMARY KEY (rowid=?)" in steps
+
+
+def test_an_overview_reads_counters_and_the_wake_times_of_a_day(store: Store) -> None:
+    [agenda] = [sql for sql in explainable(store) if "AS happening" in sql]
+    steps = plan(store, agenda)
+    assert [step for step in steps if "item_wake" in step] == [
+        "SEARCH item USING INDEX item_wake (owner=? AND wake>? AND wake<?)"
+    ]
+    [by_hand] = [step for step in steps if "item_manual_check" in step]
+    assert by_hand.endswith("item_manual_check (owner=? AND manual_check_at>? AND manual_check_at<?)")
+    for table in ("item_count", "daily", "due_to_done"):
+        for sql in explainable(store):
+            if f"FROM {table}" in sql:
+                assert any(step.startswith(f"SEARCH {table} USING PRIMARY KEY") for step in plan(store, sql))

@@ -48,7 +48,8 @@ def test_the_minimum_gives_every_default_of_the_table() -> None:
 
 def test_the_table_and_the_value_have_the_same_fields() -> None:
     assert [row.attribute for row in VARIABLES] == list(dict.fromkeys(row.attribute for row in VARIABLES))
-    assert {row.attribute for row in VARIABLES} == {field.name for field in fields(Config)}
+    # `given` says of all of them whether they were set.
+    assert {row.attribute for row in VARIABLES} | {"given"} == {field.name for field in fields(Config)}
     assert len(VARIABLES) == 19
 
 
@@ -227,3 +228,12 @@ def test_the_example_file_has_a_block_for_every_variable() -> None:
     for block, others in ((blocks[-2], COMPOSE_ONLY), (blocks[-1], CLIENT_ONLY)):
         for name, default in others.items():
             assert f"#{name}={default}" in block
+
+
+def test_what_was_set_is_remembered_in_clear_only_where_it_betrays_nothing() -> None:
+    told = config(REMINDI_WEBUI_TITLE="Ours", REMINDI_TRUSTED_PROXIES=" ").given
+    assert told == {
+        **dict.fromkeys(MINIMUM, "set"),
+        "REMINDI_WEBUI_TITLE": "Ours",
+        "REMINDI_TRUSTED_PROXIES": "",
+    }

@@ -110,8 +110,7 @@ class Call:
         Raises:
             Refused: the database is closed, or must not be written.
         """
-        assert self._policy.database is Database.WRITE
-        self._enter()
+        self._enter(writing=True)
         return self._door.writer.call(message, timeout=WRITER_SECONDS)
 
     def turn_workloads(self, message: Request[R], seconds: float) -> R:
@@ -120,8 +119,7 @@ class Call:
         Raises:
             Refused: as for ``write``.
         """
-        assert self._policy.database is Database.WRITE
-        self._enter()
+        self._enter(writing=True)
         return self._door.workloads.call(message, timeout=seconds)
 
     def run(self, work: Callable[[], Coroutine[Any, Any, R]], seconds: float) -> R:
@@ -157,9 +155,11 @@ class Call:
         """Store the audit row of what came to nothing before the writer was asked (contract 13.2)."""
         self.record(event_type, audit.REJECTED, details | {"failure_code": refusal.code.value})
 
-    def _enter(self) -> None:
-        assert self._policy.database is not Database.NONE
-        if self._closed(self._policy.database):
+    def _enter(self, *, writing: bool = False) -> None:
+        stated = self._policy.database
+        if stated is Database.NONE or (writing and stated is Database.READ):
+            raise RuntimeError("a responder asks for more than its policy states")
+        if self._closed(stated):
             raise Refused(_MAINTENANCE)
 
     def _closed(self, use: Database) -> bool:
