@@ -394,4 +394,7 @@ VARIABLES: Final = (
 COMPOSE_ONLY: Final = {"REMINDI_WEBUI_HOST": "127.0.0.1", "REMINDI_WEBUI_PORT": "8000"}
 """Read by the Compose file alone, with its defaults: known here so that nobody is warned of them."""
 
-KNOWN_NAMES: Final = frozenset(row.name for row in VARIABLES) | frozenset(COMPOSE_ONLY)
+CLIENT_ONLY: Final = {"REMINDI_URL": "http://127.0.0.1:8000"}
+"""Read by the commands that speak to a running service alone, with its default."""
+
+KNOWN_NAMES: Final = frozenset(row.name for row in VARIABLES) | COMPOSE_ONLY.keys() | CLIENT_ONLY.keys()

@@ -68,7 +68,7 @@ class Mcp:
         message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
         body = json.dumps(message).encode()
         answer = self._exchanges.send("POST", PATH, headers=self._headers, body=body)
-        if answer.status in _GATEWAY_LOST:
+        if answer.status in _GATEWAY_LOST or (answer.status == 200 and not answer.body):
             raise Lost
         if answer.status != 200:
             raise self._refused(answer)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remindi.authorities import Origin
-from remindi.config import COMPOSE_ONLY, KNOWN_NAMES, VARIABLES, Config, Loaded, Rejected, load
+from remindi.config import CLIENT_ONLY, COMPOSE_ONLY, KNOWN_NAMES, VARIABLES, Config, Loaded, Rejected, load
 from remindi.logfilter import LEVELS, LogFilter, parse_log_filter
 
 ROOT = Path(__file__).parents[2]
@@ -152,7 +152,7 @@ def test_unknown_names_are_named_in_one_warning_with_the_nearest_known_one() -> 
 
 
 def test_names_of_the_compose_file_and_our_own_warn_of_nothing() -> None:
-    loaded = load({**MINIMUM, **COMPOSE_ONLY, "PATH": "/bin"})
+    loaded = load({**MINIMUM, **COMPOSE_ONLY, **CLIENT_ONLY, "PATH": "/bin"})
     assert isinstance(loaded, Loaded)
     assert loaded.warnings == ()
 
@@ -225,8 +225,9 @@ def test_the_example_file_has_a_block_for_every_variable() -> None:
         assert row.meaning in prose
         assert f"Default: {row.default or needed}" in prose
         assert f"Rule: {row.rule}" in prose
-    for name, default in COMPOSE_ONLY.items():
-        assert f"#{name}={default}" in blocks[-1]
+    for block, others in ((blocks[-2], COMPOSE_ONLY), (blocks[-1], CLIENT_ONLY)):
+        for name, default in others.items():
+            assert f"#{name}={default}" in block
 
 
 def test_what_was_set_is_remembered_in_clear_only_where_it_betrays_nothing() -> None:
