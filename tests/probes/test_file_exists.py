@@ -8,7 +8,7 @@ import pytest
 
 from actors.probes import file_exists
 from actors.probes.adapters import check_configuration
-from remindi.adapters import read_configuration
+from remindi.adapters import FileExistsConfiguration, read_configuration
 from remindi.errors import FieldError, Refusal, invalid
 from tests.probes.looks import file
 
