@@ -208,7 +208,7 @@ class Service:
 
     `env` overrides the environment variable by variable; None removes one. `prefix` is put before the command
     and must become the service by exec (`taskset -c 0`, `strace -D`), so that signals reach it. `command`
-    replaces `python -m remindi`.
+    replaces `python -m remindi`, and `verb` its `serve`.
     """
 
     def __init__(
@@ -218,6 +218,7 @@ class Service:
         env: Mapping[str, str | None] | None = None,
         prefix: Sequence[str] = (),
         command: Sequence[str] = (sys.executable, "-m", "remindi"),
+        verb: str = "serve",
         arguments: Sequence[str] = (),
     ) -> None:
         self.root = root
@@ -227,6 +228,7 @@ class Service:
         self.port = free_port()
         self.prefix = tuple(prefix)
         self.command = tuple(command)
+        self.verb = verb
         self.arguments = tuple(arguments)
         self.env = self._environment(env or {})
         self._process: subprocess.Popen[bytes] | None = None
@@ -289,7 +291,7 @@ class Service:
         line = [
             *self.prefix,
             *self.command,
-            "serve",
+            self.verb,
             "--host",
             HOST,
             "--port",

@@ -10,6 +10,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterable
+from http import HTTPStatus
 from typing import Any, Final
 
 from waitress.server import create_server  # type: ignore[import-untyped]
@@ -94,12 +95,13 @@ class _Front:
         method, path = environ["REQUEST_METHOD"], environ["PATH_INFO"]
         raw = path.encode("latin-1")
         facts = _facts(environ, self._request_id(environ), self.loop)
+        own = (REQUEST_ID_HEADER.decode(), facts.request_id)
         status = 0
 
         def start(line: str, headers: list[tuple[str, str]], *more: Any) -> Any:
             nonlocal status
             status = int(line[:3])
-            return start_response(line, headers, *more)
+            return start_response(line, [*headers, own], *more)
 
         try:
             if is_of_api(raw):
@@ -107,8 +109,8 @@ class _Front:
                 environ |= {FACTS: facts, "QUERY_STRING": ""}
                 return self._api(environ, start)
             answer = self._elsewhere(raw, method)
-            headers = [*answer.headers, (REQUEST_ID_HEADER, facts.request_id.encode("ascii"))]
-            start(f"{answer.status} ", [(name.decode(), value.decode()) for name, value in headers])
+            headers = [(name.decode(), value.decode()) for name, value in answer.headers]
+            start(f"{answer.status} {HTTPStatus(answer.status).phrase}", headers)
             return [answer.body]
         finally:
             log_request(facts.request_id, method, path, status or None, started, facts.told)

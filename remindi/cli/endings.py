@@ -1,7 +1,6 @@
 """How a command ends: what it says on which stream, as text or as JSON, and its exit code."""
 
 import json
-import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -56,33 +55,19 @@ def ended(act: Callable[[], Said], *, as_json: bool) -> int:
     except Declined as declined:
         _complain(declined.lines)
         code = _CODES.get(declined.envelope["error"]["code"], exits.FAILED)
-        return _print([_compact(declined.envelope)], code) if as_json else code
-    code = _print([_compact(said.data)] if as_json else said.lines, said.code)
+        if as_json:
+            _print([_compact(declined.envelope)])
+        return code
+    _print([_compact(said.data)] if as_json else said.lines)
     _complain(said.notes)
-    return code
+    return said.code
 
 
-def _print(lines: Sequence[str], code: int) -> int:
-    """Write to standard output; returns the code, or that of an output that cannot be written."""
-    try:
-        sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-        for line in lines:
-            print(line)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        _forget_output()
-    except OSError as error:
-        _forget_output()
-        _complain([f"Standard output cannot be written: {error.strerror}."])
-        return exits.DATA_DIRECTORY
-    return code
-
-
-def _forget_output() -> None:
-    """Let nothing be written when the interpreter ends and flushes once more."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
-    os.close(nowhere)
+def _print(lines: Sequence[str]) -> None:
+    # Text of items may hold what an output's encoding has no word for.
+    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    for line in lines:
+        print(line)
 
 
 def _complain(lines: Sequence[str]) -> None:
