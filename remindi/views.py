@@ -5,7 +5,8 @@ Every function makes plain dicts that ``to_json`` writes; nothing here decides a
 
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, Final
 
 from pydantic_core import to_json as _to_json
@@ -34,6 +35,7 @@ from remindi.links import LINK_WORDS, Link
 from remindi.overview import AgendaEntry, Day, Happening, Overview, Standing
 from remindi.recurrence import POLICY_WORDS, Recurrence
 from remindi.settings import BY_KEY
+from remindi.tools import TOOL_NAMES
 from remindi.triggers import (
     TRIGGER_WORDS,
     AfterElapsed,
@@ -443,8 +445,18 @@ def audit_data(rows: Iterable[AuditRow]) -> list[Json]:
     ]
 
 
-def overview_data(overview: Overview) -> Json:
-    """The overview as far as the database knows it: counts, agenda, days, and time from due to done."""
+def overview_data(
+    overview: Overview,
+    workloads: Iterable[Iterable[Any]] = (),
+    last_calls: Mapping[str, int] = MappingProxyType({}),
+) -> Json:
+    """The overview.
+
+    Args:
+        overview: as far as the database knows it.
+        workloads: rows for ``workload_data``.
+        last_calls: when tools were called last over MCP, by name.
+    """
     counts = overview.counts
     states = {STATE_WORDS[state]: counts[Standing[state.name]] for state in State}
     states[STATE_WORDS[State.DUE]] += counts[Standing.MANUAL_VERIFICATION]
@@ -460,6 +472,8 @@ def overview_data(overview: Overview) -> Json:
             "median_seconds": overview.due_to_done.median_seconds,
             "p90_seconds": overview.due_to_done.p90_seconds,
         },
+        "workloads": [workload_data(*row) for row in workloads],
+        "last_calls": {name: stamp_or_none(last_calls.get(name)) for name in TOOL_NAMES},
     }
 
 

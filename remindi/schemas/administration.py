@@ -4,7 +4,8 @@ from typing import Final
 
 from remindi import tools
 from remindi.adapters import ADAPTER_NAMES
-from remindi.items import STATUS_WORDS
+from remindi.items import PRIORITY_WORDS, READINESS_WORDS, STATE_WORDS, STATUS_WORDS, words
+from remindi.overview import AGENDA_ENTRIES, Happening
 from remindi.schemas.answers import DATA, EVENT, EVIDENCE, ITEM, NEXT_CURSOR, WARNINGS
 from remindi.schemas.pieces import (
     array,
@@ -120,6 +121,64 @@ WORKLOADS: Final = array(
             "backlog": nullable(integer("How many items wait.", 0)),
         }
     ),
+)
+
+# ----------------------------------------------------------------- overview
+
+_COUNT: Final = integer("How many.", 0)
+OVERVIEW: Final = closed_object(
+    {
+        "as_of": timestamp("When it was looked at."),
+        "states": closed_object(dict.fromkeys(STATE_WORDS, _COUNT), description="Items by state."),
+        "readiness": closed_object(
+            dict.fromkeys(READINESS_WORDS, _COUNT),
+            description="Active items by readiness, as stored: what nobody has looked at is not due yet.",
+        ),
+        "agenda": array(
+            "What time alone brings in the next 24 hours, in its order.",
+            closed_object(
+                {
+                    "remindi_id": string("Item.", format="uuid"),
+                    "project_id": string("Project."),
+                    "priority": word("Priority.", PRIORITY_WORDS),
+                    "at": timestamp("When."),
+                    "happening": word("What.", words(Happening)),
+                    "message": string("Beginning of its message."),
+                    "message_cut": boolean("Whether the message goes on."),
+                }
+            ),
+            maxItems=AGENDA_ENTRIES,
+        ),
+        "agenda_cut": boolean("Whether those hours bring more."),
+        "daily": array(
+            "The last 90 days (UTC), the oldest first.",
+            closed_object(
+                {
+                    "date": string("Day.", format="date"),
+                    "created": _COUNT,
+                    "due": _COUNT,
+                    "completed": _COUNT,
+                    "cancelled": _COUNT,
+                }
+            ),
+        ),
+        "due_to_done": closed_object(
+            {
+                "completed": _COUNT,
+                "median_seconds": nullable(integer("Half of them were as fast.", 0)),
+                "p90_seconds": nullable(integer("Nine of ten were as fast.", 0)),
+            },
+            description="How long items completed in these days had been due; right to a quarter.",
+        ),
+        "workloads": WORKLOADS,
+        "last_calls": closed_object(
+            {
+                name: nullable(timestamp("When a client called it last, since the start."))
+                for name in tools.TOOL_NAMES
+            },
+            description="Calls over MCP since the start, by tool.",
+        ),
+    }
 )
 
 # -------------------------------------------------------------------- audit

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from web.api import adapters, audit, events, remindi, session, settings, workloads
+from web.api import adapters, audit, events, overview, remindi, session, settings, workloads
 from web.api.policy import Resource
 
 PREFIX: Final = "/api/v1"
@@ -19,6 +19,7 @@ ROUTES: Final[dict[str, type[Resource]]] = {
     "/remindi/{id}/snooze": remindi.Snooze,
     "/remindi/{id}/cancel": remindi.Cancellation,
     "/remindi/{id}/history": remindi.History,
+    "/overview": overview.Overview,
     "/settings/bootstrap": settings.Bootstrap,
     "/settings": settings.Settings,
     "/settings/{key}": settings.Setting,

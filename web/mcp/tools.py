@@ -77,11 +77,13 @@ class Tools:
         if isinstance(arguments.get(CLIENT_FLAG), bool):
             arguments = {key: value for key, value in arguments.items() if key != CLIENT_FLAG}
         caller = Caller(ActorType.AGENT, self._door.actor_id, request_id)
+        board = self._door.board
+        board.last_calls = {**board.last_calls, name: self._door.clock.now()}
         outcome: Json | Refusal
         try:
             outcome = await handler(arguments, caller)
         except Exception as error:
-            outcome = refusal_of(error, self._door.board, mutation=name not in self._reads)
+            outcome = refusal_of(error, board, mutation=name not in self._reads)
             about = {"request_id": request_id, "tool": name, "code": outcome.code.value}
             if outcome.code == ErrorCode.INTERNAL_ERROR and not isinstance(error, ActorError):
                 log.exception("a tool call failed", extra=about)
