@@ -169,10 +169,13 @@ def _without_id(schema: Json, path: str) -> Json:
 
 
 def _responses(operation: Operation) -> Iterator[tuple[str, Json]]:
-    success = closed_object(
-        {"ok": {"const": True}, "request_id": _REQUEST_ID, "data": _linked(operation.data)}
-    )
-    yield "200", _response(operation.summary, success)
+    if operation.streams:
+        yield "200", {**_response(operation.summary, {}), "content": {"text/event-stream": {}}}
+    else:
+        success = closed_object(
+            {"ok": {"const": True}, "request_id": _REQUEST_ID, "data": _linked(operation.data)}
+        )
+        yield "200", _response(operation.summary, success)
     by_status: dict[int, list[ErrorCode]] = {}
     for status, code in {*_refusals(operation.policy), *_own(operation)}:
         by_status.setdefault(status, []).append(code)
