@@ -59,10 +59,10 @@ def run(arguments: AdaptersArguments) -> int:
         if arguments.as_json:
             _print_json(refusal.envelope)
         code = exits.INTERNAL if error["code"] == "INTERNAL_ERROR" else exits.FAILED
-    sys.stdout.flush()
-    sys.stderr.flush()
     if threading.active_count() > 1:
         # NOTE: a probe that is stuck must not keep the command from ending.
+        sys.stdout.flush()
+        sys.stderr.flush()
         os._exit(code)
     return code
 

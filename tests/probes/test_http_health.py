@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from actors.probes import http_health, outcomes
 from actors.probes import tls as secured
 from actors.probes.adapters import TIME_IS_UP
+from actors.probes.looking import Outcome
 from remindi import __version__
 from tests.probes.conftest import NAME, Authority
 from tests.probes.looks import SOON, Names, NotConfigurable, http
@@ -165,28 +166,46 @@ def test_any_url_that_may_be_configured_ends_in_few_words(rest: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("names", "expired", "trusted"),
+    ("names", "year", "trusted", "outcome"),
     [
-        (["other.example"], False, True),
-        ([NAME], True, True),
-        ([NAME], False, False),
-        (["127.0.0.1"], False, True),
-        ([f"*.{NAME}"], False, True),
+        (["other.example"], None, True, secured.OTHER_NAME),
+        ([NAME], 2020, True, secured.EXPIRED),
+        ([NAME], 2999, True, secured.EXPIRED),
+        ([NAME], None, False, secured.NOT_TRUSTED),
+        (["127.0.0.1"], None, True, secured.OTHER_NAME),
+        ([f"*.{NAME}"], None, True, secured.OTHER_NAME),
     ],
-    ids=["wrong name", "expired", "unknown authority", "address for a name", "wildcard below"],
+    ids=["wrong name", "expired", "not yet", "unknown authority", "address for a name", "wildcard below"],
 )
 def test_a_certificate_that_is_not_good_is_not_accepted(
-    names: list[str], expired: bool, trusted: bool, authority: Authority
+    names: list[str], year: int | None, trusted: bool, outcome: Outcome, authority: Authority
 ) -> None:
-    context = authority.context(*names, expired=expired, trusted=trusted)
+    context = authority.context(*names, year=year, trusted=trusted)
     with peer(answering(ok()), context) as server:
-        assert http(f"https://{NAME}:{server.port}/", resolve=HERE) == secured.TLS_FAILED
+        assert http(f"https://{NAME}:{server.port}/", resolve=HERE) == outcome
         assert not server.requests
+
+
+def test_a_certificate_of_another_address_is_for_another_name(authority: Authority) -> None:
+    with peer(answering(ok()), authority.context("127.0.0.2")) as server:
+        assert http(f"https://127.0.0.1:{server.port}/") == secured.OTHER_NAME
+
+
+def test_a_certificate_that_is_signed_by_itself_is_not_trusted(authority: Authority) -> None:
+    with peer(answering(ok()), authority.context_signed_by_itself()) as server:
+        assert http(f"https://{NAME}:{server.port}/", resolve=HERE) == secured.NOT_TRUSTED
+
+
+def test_a_certificate_that_is_not_good_in_another_way_is_not_accepted_either() -> None:
+    # OpenSSL has a hundred reasons more; one sentence serves them.
+    revoked = ssl.SSLCertVerificationError()
+    revoked.verify_code = 23
+    assert secured._outcome_of(revoked) == secured.NOT_ACCEPTED
 
 
 def test_a_certificate_that_names_the_peer_in_prose_only_is_not_accepted(authority: Authority) -> None:
     with peer(answering(ok()), authority.context_in_prose(NAME)) as server:
-        assert http(f"https://{NAME}:{server.port}/", resolve=HERE) == secured.TLS_FAILED
+        assert http(f"https://{NAME}:{server.port}/", resolve=HERE) == secured.OTHER_NAME
 
 
 def test_the_name_asked_for_is_the_name_that_is_verified(authority: Authority) -> None:
@@ -312,7 +331,7 @@ def test_an_error_it_is_when_the_peer(script: Script, tls: ssl.SSLContext) -> No
 
 def test_a_peer_without_tls_is_an_error() -> None:
     with peer(lambda it: it.say(ok())) as server:
-        assert http(f"https://127.0.0.1:{server.port}/") == secured.TLS_FAILED
+        assert http(f"https://127.0.0.1:{server.port}/") == secured.NO_TLS
 
 
 def test_a_peer_that_closes_at_once_is_an_error() -> None:
