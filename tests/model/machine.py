@@ -409,7 +409,7 @@ class CoreMachine(RuleBasedStateMachine):
                 return
 
     def awaits_its_probe(self, item: Item, as_of: int) -> bool:
-        """Whether a pass leaves a condition to its probe: two deadlines beyond its manual check, no longer."""
+        """Whether a pass leaves a condition to its probe: two deadlines beyond its manual check at most."""
         if item.state != "scheduled" or item.trigger["type"] != "condition":
             return False
         manual = item.trigger.get("manual_check_at")
