@@ -17,10 +17,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from actors.store import WriteStore
+from actors.store import ReadStore, WriteStore
 from actors.system import SystemClock, system_random
 from bench import load, seed
 from bench import probes as conditions
+from remindi.items import ACTIVE_STATES
+from remindi.requests import ListQuery, Sort
 from tests.service import OWNER, TOKEN, Era, Service
 
 ROUNDS: Final = 3
@@ -39,7 +41,7 @@ def main() -> None:
     options = parser.parse_args()
     load.pin(1)
     rows: list[Row] = []
-    for scenario in (start, checks, lists, adds, slow_disk, scheduler, probes):
+    for scenario in (start, checks, lists, adds, slow_disk, scheduler, probes, administration):
         if options.only in scenario.__name__:
             with tempfile.TemporaryDirectory(prefix="remindi-bench-") as folder:
                 for row in scenario(Path(folder)):
@@ -162,6 +164,47 @@ def scheduler(folder: Path) -> Iterator[Row]:
 def probes(folder: Path) -> Iterator[Row]:
     """Conditions: probes a second, and what a check pays that finds none due."""
     yield from conditions.probes(folder, _service, ROUNDS)
+
+
+def administration(folder: Path) -> Iterator[Row]:
+    """What people ask of all items at once, as the reader answers it."""
+    database = folder / "data" / "remindi.db"
+    seed.store(database, OWNER, _made(folder, lambda now: seed.common_words(100_000, now)), evaluate=False)
+    seed.cancel(database, OWNER, 0.9)
+    reader = ReadStore(database, OWNER)
+    yield "overview, 100,000 items", "p95 <= 15 ms", _times(lambda: reader.overview(SystemClock().now()))
+    whole = ListQuery(None, None, None, (), (), None, None, 100, None)
+    words = {"deployment": "half of them", "deplo": "half by its beginning", "batment": "few"}
+    for (text, found), sort in itertools.product(words.items(), Sort):
+        query = whole._replace(text=text, sort=sort)
+        yield (
+            f"search in 100,000 items for what {found} hold, by {sort.name.lower()}",
+            "p95 <= 25 ms",
+            _times(lambda query=query: reader.list_page(query)),
+        )
+    filters = {
+        "100,000 items": whole,
+        "the active ones of 100,000": whole._replace(states=ACTIVE_STATES),
+        "a project of 10,000": whole._replace(project_id="project-3"),
+    }
+    for (name, listed), sort in itertools.product(filters.items(), Sort):
+        query = listed._replace(sort=sort)
+        yield (
+            f"list of 100 of {name}, by {sort.name.lower()}",
+            "",
+            _times(lambda query=query: reader.list_page(query)),
+        )
+    reader.close()
+
+
+def _times(ask: Callable[[], object], count: int = 200) -> str:
+    took = []
+    for _ in range(count):
+        began = time.perf_counter()
+        ask()
+        took.append(1_000 * (time.perf_counter() - began))
+    took.sort()
+    return f"p50 {statistics.median(took):.2f} ms, p95 {took[int(count * 0.95)]:.2f} ms"
 
 
 def _pass_rate(database: Path) -> float:

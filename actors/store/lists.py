@@ -1,7 +1,8 @@
 """Lists: pages of whole items, each filter driven by the index that already has the order.
 
-What no index has in order is sorted by narrow columns before it is read whole: what the words of a text find,
-and other orders than the contract's within a project, a task or a link, which are small beside the whole.
+What no index has in order is sorted by narrow columns before it is read whole: the few items that hold rare
+words, and other orders than the contract's within a project, a task or a link, which are small beside all.
+Frequent words drive nothing: the page is walked in its order, and who holds them is looked up in their set.
 """
 
 from typing import Any, Final
@@ -19,6 +20,7 @@ from remindi.requests import ListPosition, ListQuery, Sort
 
 _ACTIVE: Final = "completed_at IS NULL AND cancelled_at IS NULL"
 _NEWEST: Final = "item.key <= :newest"
+_HOLD_WORDS: Final = "IN (SELECT rowid FROM search WHERE search MATCH :words)"
 _AFTER: Final = "item.created_at <= :place AND (item.created_at < :place OR item.key > :key)"
 _FIRE_OFFSET: Final = 1 << 47
 _RANK: Final = 1 << 50
@@ -35,7 +37,7 @@ def list_page(connection: apsw.Connection, owner: int, query: ListQuery, names: 
     bindings = _bindings(connection, owner, query, names)
     if bindings is None:
         return ListPage((), None)
-    rows = list(connection.execute(_statement(query), bindings))
+    rows = list(connection.execute(_statement(query, few="found" in bindings), bindings))
     records = records_of(connection, rows[: query.limit], names)
     position = None
     if len(rows) > query.limit:
@@ -44,24 +46,31 @@ def list_page(connection: apsw.Connection, owner: int, query: ListQuery, names: 
     return ListPage(records, position)
 
 
-def _statement(query: ListQuery) -> str:
-    if query.text is None and query.sort == Sort.CREATED:
-        return _by_creation(query)
-    narrowed = (
-        query.text,
+def _statement(query: ListQuery, *, few: bool) -> str:
+    """The cheapest way to the page; ``few``: all items that hold the words are known, and bound."""
+    if few:
+        found = "carray(:found) AS found CROSS JOIN item NOT INDEXED ON item.key = found.value"
+        return _sorted(query, found, _filters(query))
+    clauses = [*_filters(query), *([] if query.text is None else [f"item.key {_HOLD_WORDS}"])]
+    if query.sort == Sort.CREATED:
+        return _by_creation(query, clauses)
+    narrowing = (
         query.remindi_id,
         query.linked_goal_id,
         query.linked_memory_hash,
         query.task_id,
         query.project_id,
     )
-    return _walk(query) if narrowed == (None,) * len(narrowed) else _sorted(query)
+    if any(narrow is not None for narrow in narrowing):
+        source, driven = _driver(query)
+        return _sorted(query, source, [*driven, *clauses])
+    return _walk(query)
 
 
-def _by_creation(query: ListQuery) -> str:
+def _by_creation(query: ListQuery, wanted: list[str]) -> str:
     """The contract's order, which every driving index has."""
     source, driven = _driver(query)
-    clauses = [*driven, *_filters(query)]
+    clauses = [*driven, *wanted]
     created_at, key = "item.created_at", "item.key"
     if source.startswith("link"):
         created_at, key = "link.created_at", "link.item"
@@ -91,13 +100,16 @@ def _walk(query: ListQuery) -> str:
         f" WHERE {' AND '.join([one, *clauses])}"
         for one in ranges
     )
+    if query.text is not None:
+        # NOTE: the limit keeps the set of the words out of each range, which would make it anew.
+        walked = f"{keys} ORDER BY {', '.join(order)} LIMIT -1"
+        keys = f"SELECT * FROM ({walked}) AS walked WHERE walked.key {_HOLD_WORDS}"
     return _rows(keys, order)
 
 
-def _sorted(query: ListQuery) -> str:
-    """Any order of what a driving index finds."""
-    source, driven = _driver(query)
-    clauses = [*driven, *_filters(query), _NEWEST]
+def _sorted(query: ListQuery, source: str, wanted: list[str]) -> str:
+    """Any order of what a driving table finds."""
+    clauses = [*wanted, _NEWEST]
     place = _PLACES[query.sort]
     descending = " DESC" if query.sort == Sort.CREATED else ""
     if query.after is not None:
@@ -118,8 +130,6 @@ def _rows(keys: str, order: list[str]) -> str:
 
 def _driver(query: ListQuery) -> tuple[str, list[str]]:
     """The table expression that drives the page, and the conditions that make its index fit."""
-    if query.text is not None:
-        return "search CROSS JOIN item ON item.key = search.rowid", ["search.search MATCH :words"]
     if query.remindi_id is not None:
         return "item", []
     if query.linked_goal_id is not None or query.linked_memory_hash is not None:
@@ -184,7 +194,7 @@ def _place(sort: Sort, item: Item) -> int:
 def _bindings(
     connection: apsw.Connection, owner: int, query: ListQuery, names: Names
 ) -> dict[str, Any] | None:
-    """Bindings of every clause; None when a name was never used, or a text has no word: no item can match."""
+    """Bindings of every clause; None when no item can match: nobody used a name, or none holds the words."""
     bindings: dict[str, Any] = {
         "owner": owner,
         "id": query.remindi_id,
@@ -198,9 +208,13 @@ def _bindings(
             if bindings[field] is None:
                 return None
     if query.text is not None:
-        bindings["words"] = search.expression(connection, query.text)
-        if bindings["words"] is None:
+        found = search.find(connection, query.text)
+        if found is None or found.few == []:
             return None
+        if found.few is None:
+            bindings["words"] = found.expression
+        else:
+            bindings["found"] = carray(found.few)
     if query.states:
         bindings["states"] = carray(query.states)
     if query.trigger_types:

@@ -8,7 +8,7 @@ from typing import Final, cast
 
 from remindi import __version__
 from remindi.cli.exits import EXITS
-from remindi.cli.parser import Parser, Subparsers, made, port
+from remindi.cli.parser import Parser, Subparsers, file, made, port
 from remindi.cli.service_arguments import (
     DEFAULT_HOST,
     DEFAULT_PORT,
@@ -49,6 +49,16 @@ GROUPS: Final = {
 }
 """Every command by what it is about, with what it does."""
 _HELPS: Final = {name: text for group in GROUPS.values() for name, text in group.items()}
+
+_SET_EXAMPLE: Final = """example, a file for tcp_reachable:
+  {
+    "enabled": true,
+    "configuration": {
+      "type": "tcp_reachable",
+      "aliases": {"database": {"host": "db.internal.example", "port": 5432, "allow_private": true}}
+    }
+  }
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,7 +288,7 @@ def _add_listener(parser: Parser) -> None:
     parser.add_argument("--port", type=port, default=DEFAULT_PORT, help="port (default: %(default)s)")
     parser.add_argument(
         "--env-file",
-        type=Path,
+        type=file,
         metavar="FILE",
         help="file of NAME=VALUE lines; variables of the environment win over it",
     )
@@ -312,17 +322,23 @@ def _add_adapters(commands: "Subparsers[Parser]") -> None:
     adapters = commands.add_parser(
         "adapters",
         description="What conditions may look at. Works with a service that runs, through its socket in the"
-        " data directory, and with one that is stopped; a change is in force at once.",
+        " data directory, and with one that is stopped; a change is in force at once. The environment"
+        " says where that directory is, or an env file: the one of --env-file, else"
+        f" {DEFAULT_STATE / ENV_FILE_NAME} in the current directory, when it is there and REMINDI_DB_PATH is"
+        " not set.",
     )
+    _add_adapter_options(adapters, None, False)
     actions = adapters.add_subparsers(dest="action", required=True, metavar="ACTION", parser_class=Parser)
     name = Parser(add_help=False)
     name.add_argument("name", metavar="NAME", help="an adapter, as `remindi adapters list` names it")
     _add_action(actions, "list", "list the adapters")
     _add_action(actions, "show", "print what an adapter is set to, as JSON that `set` takes", name)
     change = _add_action(actions, "set", "set an adapter whole", name)
+    change.formatter_class = argparse.RawDescriptionHelpFormatter
+    change.epilog = _SET_EXAMPLE
     change.add_argument(
         "--file",
-        type=Path,
+        type=file,
         required=True,
         metavar="FILE",
         help="JSON as `show` prints it, - for standard input; without expected_version whatever is set now is"
@@ -340,16 +356,29 @@ def _add_action(
     what: str,
     *parents: Parser,
 ) -> Parser:
-    parser = actions.add_parser(action, help=what, description=f"{what.capitalize()}.", parents=parents)
+    parser = actions.add_parser(
+        action,
+        help=what,
+        description=f"{what[0].upper()}{what[1:]}.",
+        parents=parents,
+    )
+    # What stands before the action holds unless it is said again.
+    _add_adapter_options(parser, argparse.SUPPRESS, argparse.SUPPRESS)
+    return parser
+
+
+def _add_adapter_options(parser: Parser, no_file: str | None, no_json: str | bool) -> None:
     parser.add_argument(
         "--env-file",
-        type=Path,
+        type=file,
+        default=no_file,
         metavar="FILE",
-        help=f"the env file of the service (default: the environment; {DEFAULT_STATE / ENV_FILE_NAME} when"
-        " it is there and REMINDI_DB_PATH is not set)",
+        help="the env file of the service",
     )
-    parser.add_argument("--json", action="store_true", help="print the answer as one line of JSON")
-    return parser
+    parser.add_argument(
+        "--json", action="store_true", default=no_json, help="print the answer as one line of JSON"
+    )
+
 
 
 def _command_table() -> str:

@@ -2,6 +2,8 @@
 
 import argparse
 import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from remindi.cli.durations import DurationRefused, read_duration
@@ -19,6 +21,15 @@ class Parser(argparse.ArgumentParser):
         """Take what ``ArgumentParser`` takes."""
         super().__init__(allow_abbrev=False, **options)
 
+    def parse_known_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        """Leave nothing unread to the parser above, which would point to its own help."""
+        known, unread = super().parse_known_args(args, namespace)
+        if unread:
+            self.error(f"unrecognized arguments: {' '.join(unread)}")
+        return known, unread
+
     def error(self, message: str) -> NoReturn:
         """End with the usage code; say what is wrong and where help is."""
         self.exit(USAGE, f"{self.prog}: {message}\nTry '{self.prog} --help'.\n")
@@ -28,6 +39,13 @@ def made(kind: type[T], given: argparse.Namespace) -> T:
     """Arguments of a command, a dataclass, out of the options of the same names."""
     assert dataclasses.is_dataclass(kind)
     return kind(**{field.name: getattr(given, field.name) for field in dataclasses.fields(kind)})
+
+
+def file(text: str) -> Path:
+    """A path."""
+    if not text:
+        raise argparse.ArgumentTypeError("must name a file")
+    return Path(text)
 
 
 def port(text: str) -> int:

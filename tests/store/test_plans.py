@@ -13,7 +13,7 @@ import apsw
 import pytest
 
 from actors.messages.control import LeaseRow
-from actors.store import ReadStore, WriteStore
+from actors.store import ReadStore, WriteStore, search
 from actors.store.mutations import Moment
 from actors.system import system_random
 from remindi import inputs
@@ -211,11 +211,13 @@ def lists(store: Store) -> None:
     for arguments in filters:
         paged = inputs.read_list(arguments | {"limit": 1}, store.clock.now())
         assert not isinstance(paged, Refusal)
-        for text, sort in itertools.product((None, "m"), Sort):
+        for (text, few), sort in itertools.product(((None, 0), ("m", search.FEW), ("m", 0)), Sort):
             query: ListQuery = paged.query._replace(text=text, sort=sort)
-            page: ListPage = store.read.list_page(query)
-            if page.next is not None:
-                store.read.list_page(query._replace(after=page.next))
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(search, "FEW", few)
+                page: ListPage = store.read.list_page(query)
+                if page.next is not None:
+                    store.read.list_page(query._replace(after=page.next))
 
 
 @pytest.fixture(scope="module")
@@ -335,13 +337,24 @@ def test_another_order_of_all_items_is_merged_from_ranges_and_not_sorted(store: 
             assert step == f"SEARCH item USING INDEX item_sorted ({terms})"
 
 
-def test_words_drive_the_page_that_they_find(store: Store) -> None:
-    pages = [sql for sql in explainable(store) if "MATCH" in sql]
+def test_rare_words_drive_the_page_that_they_find(store: Store) -> None:
+    pages = [sql for sql in explainable(store) if "carray(:found)" in sql]
     assert len(pages) > 6
     for sql in pages:
         steps = plan(store, sql)
-        assert [step for step in steps if "search" in step] == ["SCAN search VIRTUAL TABLE INDEX 0:M2"], steps
-        assert "SEARCH item USING INTEGER PRIMARY KEY (rowid=?)" in steps
+        found = steps.index("SCAN found VIRTUAL TABLE INDEX 1:")
+        assert steps[found + 1] == "SEARCH item USING INTEGER PRIMARY KEY (rowid=?)", sql
+        assert not [step for step in steps if " INDEX item_" in step], sql
+
+
+def test_the_set_of_frequent_words_is_made_once_a_page_that_is_walked_in_its_order(store: Store) -> None:
+    pages = [sql for sql in explainable(store) if "MATCH :words" in sql]
+    assert len(pages) > 6
+    for sql in pages:
+        steps = plan(store, sql)
+        assert steps.count("SCAN search VIRTUAL TABLE INDEX 0:M2") == 1, sql
+        if "AS place" not in sql:
+            assert not [step for step in steps if "TEMP B-TREE" in step], sql
 
 
 def test_an_overview_reads_counters_and_the_wake_times_of_a_day(store: Store) -> None:

@@ -4,9 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from actors.store import search
 from tests.fakes.core import Core, raw
 from tests.fakes.script import PAST, Script
 from tests.store.recount import check_index
@@ -58,6 +59,13 @@ SYNTAX = [
 
 def found(core: Core, text: str, **parameters: str) -> list[str]:
     return [item["message"] for item in core.listed(q=text, **parameters)["items"]]
+
+
+@pytest.fixture(autouse=True, params=["few", "many"])
+def how(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everything holds both for rare words and for those that count as frequent."""
+    if request.param == "many":
+        monkeypatch.setattr(search, "FEW", 0)
 
 
 @pytest.fixture
@@ -124,7 +132,7 @@ def test_as_many_words_as_a_text_may_hold_are_looked_for(tale: Script) -> None:
     assert found(tale.core, "x" * 256) == []
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(texts=st.lists(st.text(min_size=1, max_size=60), min_size=1, max_size=4))
 def test_whatever_a_message_says_finds_it(tmp_path_factory: pytest.TempPathFactory, texts: list[str]) -> None:
     with Core(tmp_path_factory.mktemp("search") / "remindi.db") as core:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from actors.messages.readers import ListItems
+from actors.store import search
 from remindi.cursors import CURSOR_REFUSED, Cursors
 from remindi.inputs import Paged
 from remindi.inputs.query_strings import read_list_parameters
@@ -53,6 +54,7 @@ def many(script: Script) -> Script:
         names.append(
             script.add(
                 message=f"m{number}",
+                instructions="odd" if number % 2 else "even",
                 project_id=chance.choice("pq"),
                 task_id=chance.choice(["t", None]),
                 priority=chance.choice(PRIORITIES),
@@ -73,7 +75,23 @@ def many(script: Script) -> Script:
 def test_all_pages_together_are_the_order(many: Script, sort: str, wanted: dict[str, str]) -> None:
     unsorted = many.core.listed(**wanted, limit="200")["items"]
     assert unsorted
-    expected = sorted(unsorted, key=ORDERS[sort])
+    same_order(many, unsorted, sort, wanted)
+
+
+@pytest.mark.parametrize("few", [search.FEW, 0])
+@pytest.mark.parametrize("sort", ["created", *ORDERS])
+@pytest.mark.parametrize("wanted", FILTERS, ids=str)
+def test_all_pages_of_what_words_find_are_the_order(
+    many: Script, sort: str, wanted: dict[str, str], few: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    everything = many.core.listed(**wanted, limit="200")["items"]
+    monkeypatch.setattr(search, "FEW", few)
+    found = [item for item in everything if item["instructions"] == "odd"]
+    same_order(many, found, sort, wanted | {"q": "odd"})
+
+
+def same_order(many: Script, unsorted: list[Json], sort: str, wanted: dict[str, str]) -> None:
+    expected = unsorted if sort == "created" else sorted(unsorted, key=ORDERS[sort])
     for limit in (1, 7, 200):
         assert walked(many, sort=sort, limit=str(limit), **wanted) == expected
 

@@ -16,7 +16,7 @@ from remindi.schemas.arguments import model_schema
 from remindi.schemas.pieces import closed_object, string
 from web.api.answering import SECURITY_HEADERS
 from web.api.cookies import NAME as COOKIE
-from web.api.policy import Admission, Body, Database, Operation, Policy, Resource
+from web.api.policy import Admission, Body, Operation, Policy, Resource
 from web.api.routes import CONVERTERS, PREFIX, ROUTES
 
 Json = dict[str, Any]
@@ -203,6 +203,7 @@ def _refusals(policy: Policy) -> Iterator[tuple[int, ErrorCode]]:
         ErrorCode.VALIDATION_ERROR,
         ErrorCode.FORBIDDEN,
         ErrorCode.LIMIT_EXCEEDED,
+        ErrorCode.DATABASE_BUSY,
         ErrorCode.MAINTENANCE_ACTIVE,
         ErrorCode.INTERNAL_ERROR,
     ]
@@ -210,8 +211,6 @@ def _refusals(policy: Policy) -> Iterator[tuple[int, ErrorCode]]:
         always.append(ErrorCode.UNAUTHENTICATED)
     if policy.admission in (Admission.SIGN_IN, Admission.MUTATION):
         always.append(ErrorCode.CSRF_REJECTED)
-    if policy.admission is not Admission.OPEN or policy.database is not Database.NONE:
-        always.append(ErrorCode.DATABASE_BUSY)
     for code in always:
         yield code.http_status, code
     yield HTTPStatus.METHOD_NOT_ALLOWED, ErrorCode.VALIDATION_ERROR
