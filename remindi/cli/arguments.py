@@ -380,7 +380,6 @@ def _add_adapter_options(parser: Parser, no_file: str | None, no_json: str | boo
     )
 
 
-
 def _command_table() -> str:
     lines = []
     for title, commands in GROUPS.items():
