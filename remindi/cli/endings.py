@@ -56,16 +56,22 @@ def ended(act: Callable[[], Said], *, as_json: bool) -> int:
     except Declined as declined:
         _complain(declined.lines)
         code = _CODES.get(declined.envelope["error"]["code"], exits.FAILED)
-        return _print([_compact(declined.envelope)], code) if as_json else code
-    code = _print([_compact(said.data)] if as_json else said.lines, said.code)
+        return _print_json(declined.envelope, code) if as_json else code
+    code = _print_json(said.data, said.code) if as_json else _print(said.lines, said.code)
     _complain(said.notes)
     return code
 
 
-def _print(lines: Sequence[str], code: int) -> int:
+def _print_json(value: Any, code: int) -> int:
+    """One line of JSON, in UTF-8 whatever the terminal speaks (RFC 8259)."""
+    line = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return _print([line], code, encoding="utf-8")
+
+
+def _print(lines: Sequence[str], code: int, *, encoding: str | None = None) -> int:
     """Write to standard output; returns the code, or that of an output that cannot be written."""
     try:
-        sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+        sys.stdout.reconfigure(encoding=encoding, errors="backslashreplace")  # type: ignore[union-attr]
         for line in lines:
             print(line)
         sys.stdout.flush()
@@ -88,7 +94,3 @@ def _forget_output() -> None:
 def _complain(lines: Sequence[str]) -> None:
     for line in lines:
         print(f"remindi: {line}", file=sys.stderr)
-
-
-def _compact(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
