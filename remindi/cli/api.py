@@ -8,7 +8,7 @@ from typing import Any, Final, Self
 from remindi.cli import exits
 from remindi.cli.display import cut, escaped
 from remindi.cli.endings import Declined
-from remindi.cli.exchanges import Answer, Exchanges, Lost
+from remindi.cli.exchanges import Answer, Exchanges, Lost, json_body
 from remindi.cli.exits import Refused
 from remindi.cli.service import Service, Surroundings
 
@@ -107,7 +107,7 @@ class Api:
         raw = None
         if body is not None:
             headers["Content-Type"] = "application/json"
-            raw = json.dumps(body).encode()
+            raw = json_body(body)
         try:
             return self._exchanges.send(method, f"{ROOT}{path}", headers=headers, body=raw)
         except Lost:

@@ -56,16 +56,24 @@ def ended(act: Callable[[], Said], *, as_json: bool) -> int:
         _complain(declined.lines)
         code = _CODES.get(declined.envelope["error"]["code"], exits.FAILED)
         if as_json:
-            _print([_compact(declined.envelope)])
+            _print_json(declined.envelope)
         return code
-    _print([_compact(said.data)] if as_json else said.lines)
+    if as_json:
+        _print_json(said.data)
+    else:
+        _print(said.lines)
     _complain(said.notes)
     return said.code
 
 
-def _print(lines: Sequence[str]) -> None:
+def _print_json(value: Any) -> None:
+    """One line of JSON, in UTF-8 whatever the terminal speaks (RFC 8259)."""
+    _print([json.dumps(value, ensure_ascii=False, separators=(",", ":"))], encoding="utf-8")
+
+
+def _print(lines: Sequence[str], *, encoding: str | None = None) -> None:
     # Text of items may hold what an output's encoding has no word for.
-    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    sys.stdout.reconfigure(encoding=encoding, errors="backslashreplace")  # type: ignore[union-attr]
     for line in lines:
         print(line)
 
@@ -73,7 +81,3 @@ def _print(lines: Sequence[str]) -> None:
 def _complain(lines: Sequence[str]) -> None:
     for line in lines:
         print(f"remindi: {line}", file=sys.stderr)
-
-
-def _compact(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

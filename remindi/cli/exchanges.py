@@ -5,11 +5,12 @@ server adds to what is sent. Proxies of the environment are used for https alone
 nor text.
 """
 
+import json
 import os
 import time
 from collections.abc import Mapping
 from http.cookiejar import DefaultCookiePolicy
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import requests
 from requests.exceptions import ConnectTimeout, InvalidHeader, ProxyError, RequestException, SSLError
@@ -124,6 +125,18 @@ class Exchanges:
                 )
             case _:
                 return None
+
+
+def json_body(value: Any) -> bytes:
+    """A value as the body of a request.
+
+    Raises:
+        Refused: its text came from bytes that are no UTF-8.
+    """
+    try:
+        return json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise Refused(exits.USAGE, "What was given is not valid UTF-8.") from None
 
 
 def _whole(response: requests.Response) -> bytes:

@@ -6,7 +6,7 @@ from typing import Any, Final
 from remindi import tools
 from remindi.cli import exits
 from remindi.cli.display import cut, escaped
-from remindi.cli.exchanges import Answer, Exchanges, Lost
+from remindi.cli.exchanges import Answer, Exchanges, Lost, json_body
 from remindi.cli.exits import Refused
 from remindi.cli.item_arguments import TOKEN_VARIABLE
 from remindi.cli.service import Secret, Service, header_value
@@ -66,8 +66,7 @@ class Mcp:
     def _once(self, tool: str, arguments: Json) -> Json:
         params = {"name": tool, "arguments": arguments}
         message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-        body = json.dumps(message).encode()
-        answer = self._exchanges.send("POST", PATH, headers=self._headers, body=body)
+        answer = self._exchanges.send("POST", PATH, headers=self._headers, body=json_body(message))
         if answer.status in _GATEWAY_LOST or (answer.status == 200 and not answer.body):
             raise Lost
         if answer.status != 200:
@@ -135,9 +134,10 @@ def _doubt(arguments: Json) -> str:
 
 
 def _told(answer: Answer) -> str:
-    """The sentence of a refusal at our door; empty when it is none of ours."""
+    """The sentence of a refusal at our door, or of JSON-RPC's; empty when it is neither."""
     try:
-        told = json.loads(answer.body)["error"]
+        error = json.loads(answer.body)["error"]
+        told = error["message"] if isinstance(error, dict) else error
     except (ValueError, LookupError, TypeError, RecursionError):
         return ""
     return _shown(told) if isinstance(told, str) else ""

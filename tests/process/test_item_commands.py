@@ -1,7 +1,6 @@
 """The commands on items, each against a real service: what is stored, what is said, with which code."""
 
 import hashlib
-import json
 import re
 import shlex
 import subprocess
@@ -486,11 +485,20 @@ def test_text_that_the_terminal_cannot_write_is_escaped(shared_service: Service,
     assert r"\u65e5\u672c\u8a9e" in done.out
 
 
+def test_bytes_that_are_no_text_are_refused_before_they_are_sent(
+    shared_service: Service, project: str
+) -> None:
+    done = remindi(shared_service, "add", "\udcff", "--project", project, "--next-session")
+    assert (done.code, done.err) == (exits.USAGE, "remindi: What was given is not valid UTF-8.\n")
+    assert stored(shared_service, project) == []
+
+
 def test_json_is_one_line_that_keeps_every_character(shared_service: Service, project: str) -> None:
     due(shared_service, project, message=HOSTILE)
     done = remindi(shared_service, "list", "--project", project, "--json")
     assert done.json()["items"][0]["message"] == HOSTILE
-    assert json.loads(done.out) == done.json()
+    elsewhere = remindi(shared_service, "list", "--project", project, "--json", PYTHONIOENCODING="ascii")
+    assert elsewhere.json() == done.json()
 
 
 def test_an_output_that_is_closed_or_full_is_no_traceback(shared_service: Service, project: str) -> None:

@@ -116,6 +116,11 @@ def test_a_question_that_is_lost_twice_leaves_no_doubt(shared_service: Service) 
             r"refused the call itself: \u202eno",
         ),
         (
+            answer("400 Bad Request", b'{"jsonrpc": "2.0", "error": {"message": "Unsupported version"}}'),
+            exits.FAILED,
+            "answered HTTP 400: Unsupported version",
+        ),
+        (
             answer("307 Temporary Redirect", b"", "Location: https://elsewhere.example/mcp"),
             exits.UNAVAILABLE,
             "sends elsewhere, to https://elsewhere.example/mcp",
