@@ -181,7 +181,7 @@ def test_a_root_that_is_not_there_is_refused_by_its_place_and_path(service: Serv
     assert done.code == 1
     assert done.err == (
         f"remindi: configuration.roots, entry 2 ({missing}):"
-        " must be the absolute path of a directory that is there and that the service may enter\n",
+        " must be the absolute path of a directory that is there and that the service may enter\n"
     )
     assert shown(service)["expected_version"] == 1
     if service.alive():
@@ -247,7 +247,7 @@ def test_an_unknown_alias_is_named_with_those_there_are(service: Service) -> Non
     assert done.code == 1
     assert done.err == (
         "remindi: observation_window_ended has no aliases, so there is nothing to test;"
-        " enabled is all that it is set to\n",
+        " enabled is all that it is set to\n"
     )
 
 
