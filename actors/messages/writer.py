@@ -164,11 +164,11 @@ class UpdateAdapter(Request[AdapterRow | Refusal]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordAudit(Request[Refusal | None]):
-    """Store an audit row of what came to nothing before the writer was asked (contract 13.2)."""
+    """Store an audit row of what the writer has no part in, or was not asked for (contract 13.2)."""
 
     event_type: str
     outcome: str
-    """``rejected`` or ``failed``."""
+    """``succeeded``, ``rejected`` or ``failed``."""
     details: tuple[tuple[str, str], ...]
     """Names and values of its ``details``."""
 
