@@ -122,7 +122,7 @@ def test_a_message_names_no_more_items_than_a_reader_would_ask_for_one_by_one() 
 
 
 def test_nothing_told_from_many_threads_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(feeds, "GATHER_SECONDS", 0.0)
+    monkeypatch.setattr(feeds, "SPACING_SECONDS", 0.0)
     monkeypatch.setattr(feeds, "MAX_ITEMS", 1_600)
     monkeypatch.setattr(feeds, "MAX_WAITING", 1_600)
 
