@@ -200,12 +200,8 @@ def administration(folder: Path) -> Iterator[Row]:
 
 def api(folder: Path) -> Iterator[Row]:
     """The administration API: reads of items, live events."""
-    seed.store(
-        folder / "rest" / "data" / "remindi.db",
-        OWNER,
-        _made(folder / "rest", seed.ten_projects),
-        evaluate=True,
-    )
+    root = folder / "rest"
+    seed.store(root / "data" / "remindi.db", OWNER, _made(root, seed.ten_projects), evaluate=True)
     with _service(root) as service:
         yield from administration_api.rest(service, _best)
     with _service(folder / "events", pinned=False) as service:
