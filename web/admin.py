@@ -92,7 +92,9 @@ class _Front:
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         started = time.perf_counter()
         assert self.loop is not None
-        method, path = environ["REQUEST_METHOD"], environ["PATH_INFO"]
+        method = environ["REQUEST_METHOD"]
+        # As sent, and not as waitress reads it: what is no path of ours on one listener is none on the other.
+        path = environ["REQUEST_URI"].partition("?")[0]
         raw = path.encode("latin-1")
         facts = _facts(environ, self._request_id(environ), self.loop)
         own = (REQUEST_ID_HEADER.decode(), facts.request_id)
@@ -132,6 +134,8 @@ def _facts(environ: dict[str, Any], request_id: str, loop: asyncio.AbstractEvent
         (name[5:].replace("_", "-").lower().encode("latin-1"), value.encode("latin-1"))
         for name, value in environ.items()
         if name.startswith("HTTP_")
+        # A comma is no part of a cookie (RFC 6265, 4.1.1): there were two headers.
+        and not (name == "HTTP_COOKIE" and "," in value)
     ]
     if "CONTENT_TYPE" in environ:
         headers.append((b"content-type", environ["CONTENT_TYPE"].encode("latin-1")))

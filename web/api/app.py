@@ -6,6 +6,7 @@ method, keeps the process from starting.
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
+from http import HTTPStatus
 from typing import Any, Final
 
 import falcon
@@ -166,6 +167,9 @@ def _by_falcon(
     """Answer what Falcon itself refuses: a path that nobody serves."""
     if isinstance(error, falcon.HTTPNotFound):
         refuse(response, facts_of(request.env), _NOT_FOUND)
+    elif error.status_code < HTTPStatus.INTERNAL_SERVER_ERROR:
+        # A method that Falcon keeps for itself.
+        refuse(response, facts_of(request.env), _METHOD)
     else:
         _unforeseen(request, response, error, path)
 
