@@ -159,10 +159,12 @@ class Feed(Address):
             self._number += 1
             self._kept.clear()
         stream = Stream(session)
-        stream.put(encoded("hello", {}, self._id(self._number), retry=True))
         missed = self._since(last)
         if missed is None or len(missed) >= MAX_WAITING:
             missed = [encoded(RESET, {})]
+            last = None
+        # Who is brought up to date is there when the last message has come, and not before.
+        stream.put(encoded("hello", {}, None if last else self._id(self._number), retry=True))
         for message in missed:
             stream.put(message)
         self._streams.add(stream)

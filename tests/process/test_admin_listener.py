@@ -5,6 +5,7 @@ import json
 import signal
 import socket
 import threading
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -258,3 +259,24 @@ def test_many_at_once_are_all_answered_there(apart: tuple[Service, Client]) -> N
     for thread in threads:
         thread.join()
     assert failures == []
+
+
+@pytest.mark.slow
+def test_who_sends_a_request_for_ever_loses_the_connection(apart: tuple[Service, Client]) -> None:
+    _, client = apart
+    gone = threading.Event()
+    with socket.create_connection((HOST, client.port), BOUND * 6) as wire:
+        wire.sendall(b"GET /api/v1/session HTTP/1.1\r\nX: ")
+
+        def dribble() -> None:
+            with suppress(OSError):
+                while not gone.wait(1):
+                    wire.sendall(b"x")
+
+        thread = threading.Thread(target=dribble)
+        thread.start()
+        with suppress(ConnectionResetError):
+            assert wire.recv(1) == b""
+        gone.set()
+        thread.join()
+    assert client.data("GET", "/session")["authenticated"] is True

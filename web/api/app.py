@@ -83,6 +83,10 @@ class Router(CompiledRouter):
         super().__init__()
         self._door = door
 
+    def find(self, uri: str, req: Any = None) -> Any:
+        """Find the route of a path; one that ends with a slash is none, whatever stands before it."""
+        return None if uri.endswith("/") else super().find(uri, req)
+
     def map_http_methods(self, resource: object, **kwargs: Any) -> dict[str, Any]:
         """The responders of a resource by method.
 
