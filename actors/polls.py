@@ -5,7 +5,7 @@ one transaction. So a slow target keeps nobody waiting but itself. Used by the s
 thread.
 """
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from typing import Final
 
@@ -21,6 +21,8 @@ from remindi.settings import ADAPTER_CONCURRENCY, ADAPTER_TIMEOUT_SECONDS, Setti
 
 LISTED: Final = 200
 """Due conditions that are asked for at a time, and results that one transaction takes."""
+MOST_UNDER_WAY: Final = 256
+"""Items whose probe is under way at most; their answers come all at once when they share a target."""
 READER_SECONDS: Final = 10.0
 POOL_SECONDS: Final = 10.0
 PATIENCE_SECONDS: Final = 60.0
@@ -65,17 +67,17 @@ class Polls:
         self._ended = ended
         self._number = 0
         self._active = False
-        self._as_of = 0
         self._after: DueCondition | None = None
         self._all_listed = False
         self._listed: deque[ProbeTarget] = deque()
         self._under_way: dict[int, ProbeTarget] = {}
+        self._looks: Counter[tuple[str, str]] = Counter()
         self._results: list[ProbeResult] = []
         self._failure: str | None = None
         self._heard_at = 0.0
 
-    def begin(self, as_of: int, settings: Settings) -> None:
-        """Walk over what is due at ``as_of``, unless the walk before is still getting answers."""
+    def begin(self, settings: Settings) -> None:
+        """Walk over what is due, unless the walk before is still getting answers."""
         if self._active:
             patience = 3 * settings[ADAPTER_TIMEOUT_SECONDS] + PATIENCE_SECONDS
             if self._clock.monotonic() - self._heard_at < patience:
@@ -84,7 +86,6 @@ class Polls:
             self._end()
         self._number += 1
         self._active = True
-        self._as_of = as_of
         self._after = None
         self._all_listed = False
         self._failure = None
@@ -95,6 +96,7 @@ class Polls:
         self._active = False
         self._listed.clear()
         self._under_way.clear()
+        self._looks.clear()
         self._results.clear()
 
     def take(self, notice: ConditionProbed | ConditionNotProbed) -> None:
@@ -105,6 +107,10 @@ class Polls:
         target = self._under_way.pop(notice.key, None)
         if target is None:
             return
+        look = _look_of(target)
+        self._looks[look] -= 1
+        if not self._looks[look]:
+            del self._looks[look]
         if isinstance(notice, ConditionProbed):
             self._results.append(result_of(notice.answer, self._chance))
         else:
@@ -121,12 +127,18 @@ class Polls:
         if not self._active or (not idle and len(self._results) < concurrency):
             return
         self._store_results()
-        # Enough that no slot of the pool waits for this actor.
-        while len(self._under_way) < 2 * concurrency and (target := self._next()) is not None:
+        while self._has_room(concurrency) and (target := self._next()) is not None:
             self._ask(target)
         if not self._under_way:
             self._store_results()
             self._end()
+
+    def _has_room(self, concurrency: int) -> bool:
+        """Whether one more probe may be under way.
+
+        Enough are that no slot of the pool waits for this actor; those of one target are one look there.
+        """
+        return len(self._looks) < 2 * concurrency and len(self._under_way) < MOST_UNDER_WAY
 
     def _store_results(self) -> None:
         while self._results:
@@ -138,7 +150,8 @@ class Polls:
             found = self._reader.call(
                 ListDueConditions(
                     caller=self._caller,
-                    as_of=self._as_of,
+                    # What has become due meanwhile has its turn as well.
+                    as_of=self._clock.now(),
                     project_id=None,
                     after=self._after,
                     limit=LISTED,
@@ -175,6 +188,7 @@ class Polls:
             self._miss(target, NO_ANSWER)
             return
         self._under_way[key] = target
+        self._looks[_look_of(target)] += 1
 
     def _miss(self, target: ProbeTarget, reason: str | None) -> None:
         """Pass a target over, and ask for no more: the next pass does."""
@@ -188,3 +202,8 @@ class Polls:
         failure = self._failure
         self.drop()
         self._ended(failure)
+
+
+def _look_of(target: ProbeTarget) -> tuple[str, str]:
+    """What the pool answers for many items at once."""
+    return target.condition.adapter, target.condition.parameters_json

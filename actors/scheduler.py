@@ -261,7 +261,7 @@ class Scheduler(Actor):
                 break
             yield
         yield
-        self._polls.begin(as_of, self._settings)
+        self._polls.begin(self._settings)
         for _ in range(PURGE_BATCHES):
             purge = PurgeIdempotency(caller=self._caller, limit=PURGE_BATCH)
             if unrefused(self._writer.call(purge, timeout=ASK_SECONDS)) < PURGE_BATCH:

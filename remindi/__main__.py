@@ -15,12 +15,27 @@ from remindi.cli.arguments import (
     VersionArguments,
     parse,
 )
-from remindi.cli.exits import OK
+from remindi.cli.exits import DATA_DIRECTORY, OK
+from remindi.cli.output import guarded
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command and return its exit code (``remindi.cli.exits``)."""
-    arguments = parse(sys.argv[1:] if argv is None else argv)
+    with guarded() as output:
+        code = _run(sys.argv[1:] if argv is None else argv)
+        output.flush()
+        if output.lost is not None:
+            print(f"remindi: standard output cannot be written: {output.lost.strerror}.", file=sys.stderr)
+            code = DATA_DIRECTORY
+    return code
+
+
+def _run(argv: list[str]) -> int:
+    try:
+        arguments = parse(argv)
+    except SystemExit as ended:
+        # Help, or a fault that was told.
+        return int(ended.code or OK)
     # Each command imports what it needs: `remindi version` does not load a server.
     match arguments:
         case ServeArguments():

@@ -29,6 +29,8 @@ from web.door import POOL_SECONDS, READER_SECONDS, WRITER_SECONDS, Door
 
 log = logging.getLogger("remindi.checks")
 
+GLANCE_SECONDS: Final = 0.2
+"""How soon a check that waits for probes hears of a stop."""
 LISTED: Final = 200
 """Due conditions that are asked for at a time."""
 
@@ -75,7 +77,11 @@ class Checks:
         self._probing |= looks
         for look in looks:
             look.add_done_callback(self._probing.discard)
-        await asyncio.wait(looks, timeout=seconds)
+        loop = asyncio.get_running_loop()
+        until = loop.time() + seconds
+        # A stop of the service lets running requests end, and does not wait for a peer.
+        while looks and (left := until - loop.time()) > 0 and self._door.board.startup != "stopping":
+            _, looks = await asyncio.wait(looks, timeout=min(left, GLANCE_SECONDS))
 
 
 class _Probing:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Final, cast
 
 from actors.probes.looking import Address, Deadline, Outside
-from actors.probes.outcomes import DENIED, NOT_RESOLVED, Settled
+from actors.probes.outcomes import DENIED, NOT_RESOLVED, PRIVATE, Settled
 from remindi.adapters.networks import is_denied
 
 ATTEMPT_DELAY_SECONDS: Final = 0.25
@@ -36,8 +36,10 @@ def checked_addresses(
     deadline.left()
     if not addresses:
         raise Settled(NOT_RESOLVED)
-    if any(is_denied(address, allow_private=allow_private) for address in addresses):
+    if any(is_denied(address, allow_private=True) for address in addresses):
         raise Settled(DENIED)
+    if not allow_private and any(is_denied(address, allow_private=False) for address in addresses):
+        raise Settled(PRIVATE)
     return addresses
 
 

@@ -56,9 +56,12 @@ def check(configuration: FileExistsConfiguration) -> Refusal | None:
         VALIDATION_ERROR with a pointer to each root or alias at fault, or None. Aliases are judged once all
         roots are there.
     """
-    roots = [_canonical(root) for root in configuration.roots]
+    found = {root: _canonical(root) for root in set(configuration.roots)}
+    roots = frozenset(found.values())
     errors: list[tuple[str, Reason]] = [
-        (f"/configuration/roots/{position}", "format") for position, root in enumerate(roots) if root is None
+        (f"/configuration/roots/{position}", "format")
+        for position, root in enumerate(configuration.roots)
+        if found[root] is None
     ] or [
         # An alias has no character that a JSON pointer would escape.
         (f"/configuration/aliases/{alias}", "format")
@@ -81,14 +84,14 @@ def _plain(path: str) -> PurePosixPath:
     return PurePosixPath(os.path.normpath("/" + path.lstrip("/")))
 
 
-def _is_under(roots: Iterable[Path | None], path: str) -> bool:
+def _is_under(roots: frozenset[Path | None], path: str) -> bool:
     """Whether the nearest existing ancestor of the path, or the path itself, lies under a root."""
     try:
         resolved = Path(path).resolve()
         nearest = next(place for place in (resolved, *resolved.parents) if place.exists())
     except (OSError, RuntimeError):
         return False
-    return any(root is not None and nearest.is_relative_to(root) for root in roots)
+    return not roots.isdisjoint((nearest, *nearest.parents))
 
 
 def _look(root: Path, path: Path) -> Outcome:

@@ -7,6 +7,7 @@ cookie, no credentials. What libraries would decide (redirects, retries, trust, 
 import http.client
 import io
 import logging
+import re
 from collections.abc import Callable
 from contextlib import closing
 from typing import Any, Final, NamedTuple
@@ -34,6 +35,7 @@ OTHER_TYPE: Final = Outcome(ConditionStatus.UNSATISFIED, "The answer has another
 STATUS_NOT_CONFIGURED: Final = Outcome(
     ConditionStatus.ERROR, "The expected status is not one of those that the alias allows."
 )
+NOT_ASKED: Final = Outcome(ConditionStatus.ERROR, "The URL of the alias names no host that can be asked.")
 NOT_CONNECTED: Final = Outcome(ConditionStatus.ERROR, "No address accepts a connection.")
 NO_ANSWER: Final = Outcome(ConditionStatus.ERROR, "The connection brought no complete, well-formed answer.")
 TOO_LARGE: Final = Outcome(ConditionStatus.ERROR, "The body of the answer is larger than allowed.")
@@ -42,6 +44,11 @@ REDIRECT_REFUSED: Final = Outcome(ConditionStatus.ERROR, "The answer is a redire
 MAX_REDIRECTS: Final = 3
 DEFAULT_PORT: Final = 443
 READ_BYTES: Final = 65_536
+MAX_LINE: Final = 65_536
+MAX_LINES: Final = 10_000
+"""Lines of one answer, those between the chunks of its body among them."""
+_STATUS_LINE: Final = re.compile(rb"(HTTP/1\.[0-9]) ([1-9][0-9]{2})(?: [^\r\n]*)?\r?\n")
+_CHUNK_LINE: Final = re.compile(rb"([0-9A-Fa-f]{1,16})[ \t]*(?:;[^\r\n]*)?\r?\n")
 HEADERS: Final = {
     "User-Agent": f"remindi/{__version__}",
     "Accept": "*/*",
@@ -93,7 +100,7 @@ def probe(
             connection = connect(addresses, port, deadline)
         except Unreachable:
             raise Settled(NOT_CONNECTED) from None
-        return start_tls(connection, host, deadline)
+        return start_tls(connection, host.rstrip("."), deadline)
 
     answer = _follow(alias, reach)
     if answer.status not in expected:
@@ -144,6 +151,9 @@ def _ask(url: str, cap: int, reach: Reach) -> Answer:
     """Send one GET and read its answer to the end."""
     try:
         request = Request("GET", url, headers=HEADERS).prepare()
+    except RequestException:
+        raise Settled(NOT_ASKED) from None
+    try:
         with closing(_Transport(reach)) as transport, transport.send(request, stream=True) as response:
             raw: BaseHTTPResponse = response.raw
             _read_body(raw, cap)
@@ -179,15 +189,21 @@ def _media_type(content_type: str) -> str:
 
 
 class _Lines(io.BufferedReader):
-    """What a peer sends, whose lines have an end.
+    """What a peer sends, whose lines have an end, and are not endless in number.
 
-    ``http.client`` takes the end of the connection for the end of a head, and half a head for an answer.
+    ``http.client`` takes the end of the connection for the end of a head, and half a head for an answer; it
+    takes interim answers, trailers and chunks for as long as they come.
     """
+
+    _left = MAX_LINES
 
     def readline(self, size: int | None = -1, /) -> bytes:
         line = super().readline(size)
         if not line.endswith(b"\n") and (size is None or not 0 <= size <= len(line)):
             raise http.client.IncompleteRead(line)
+        self._left -= 1
+        if self._left < 0:
+            raise http.client.IncompleteRead(b"")
         return line
 
 
@@ -202,14 +218,28 @@ class _Response(http.client.HTTPResponse):
         """Read the head; after a malformed line the rest would pass for body (``http.client``)."""
         super().begin()
         assert_header_parsing(self.headers)
+        if any("\0" in value for value in self.headers.values()):
+            raise http.client.BadStatusLine("")
 
     def _read_status(self) -> tuple[str, int, str]:
         """Pass over interim answers (RFC 9110, 15.2); left alone, 103 (Early Hints) would be the answer."""
         while True:
-            version, status, reason = super()._read_status()  # type: ignore[misc]
+            line = self.fp.readline(MAX_LINE + 1)
+            found = _STATUS_LINE.fullmatch(line)
+            if found is None:
+                raise http.client.BadStatusLine("")
+            status = int(found[2])
             if status >= 200 or status == http.client.SWITCHING_PROTOCOLS:
-                return version, status, reason
+                return found[1].decode("ascii"), status, ""
             http.client.parse_headers(self.fp)
+
+    def _read_next_chunk_size(self) -> int:
+        """The size of the next chunk (RFC 9112, 7.1)."""
+        # APPSEC: `http.client` takes -1 for a size, and reads without an end to it.
+        found = _CHUNK_LINE.fullmatch(self.fp.readline(MAX_LINE + 1))
+        if found is None:
+            raise http.client.IncompleteRead(b"")
+        return int(found[1], 16)
 
 
 class _Connection(HTTPSConnection):
@@ -223,7 +253,8 @@ class _Connection(HTTPSConnection):
 
     def connect(self) -> None:
         """Resolve, check, connect and verify (``Reach``)."""
-        self.sock = self._reach(self.host, self.port)
+        # `host` lacks the dot at the end of a full name, without which a search list would be tried.
+        self.sock = self._reach(self._dns_host, self.port)
         self.is_verified = True
 
 

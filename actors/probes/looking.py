@@ -6,8 +6,10 @@ sends nothing that was not configured, changes nothing and never puts target dat
 """
 
 import socket
+import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Protocol
@@ -35,12 +37,15 @@ class DeadlineReached(Exception):
 class Deadline:
     """The moment by which a probe is over, on the monotonic clock."""
 
-    __slots__ = ("_at", "_monotonic")
+    __slots__ = ("_at", "_lock", "_monotonic", "_over", "_watched")
 
     def __init__(self, seconds: float, monotonic: Callable[[], float] = time.monotonic) -> None:
         """Begin to count."""
         self._monotonic = monotonic
         self._at = monotonic() + seconds
+        self._lock = threading.Lock()
+        self._watched: list[socket.socket] = []
+        self._over = False
 
     def left(self) -> float:
         """Seconds that are left, more than 0.
@@ -52,6 +57,31 @@ class Deadline:
         if left <= 0:
             raise DeadlineReached
         return left
+
+    def watch(self, connection: socket.socket) -> None:
+        """Shut a connection down when the time is over and its reader did not notice.
+
+        A library may go on reading as long as something comes, and looks at no clock meanwhile.
+        """
+        with self._lock:
+            if not self._over:
+                self._watched.append(connection)
+                return
+        _shut(connection)
+
+    def end(self) -> None:
+        """End the time, from another thread: what is watched is shut down."""
+        with self._lock:
+            self._over = True
+            watched, self._watched = self._watched, []
+        for connection in watched:
+            _shut(connection)
+
+
+def _shut(connection: socket.socket) -> None:
+    # NOTE: the method of TLS sockets would take their state away while the other thread is inside.
+    with suppress(OSError):
+        socket.socket.shutdown(connection, socket.SHUT_RDWR)
 
 
 class Resolver(Protocol):

@@ -31,7 +31,13 @@ from actors.messages.scheduler import SettingsChanged
 from actors.probes import adapters
 from actors.probes.looking import Deadline, Outside
 from actors.timer import Alarm, Timer
-from remindi.adapters import ADAPTER_VERSION, Adapter, AdapterRegistry, Configuration
+from remindi.adapters import (
+    ADAPTER_VERSION,
+    OBSERVATION_WINDOW_ENDED,
+    Adapter,
+    AdapterRegistry,
+    Configuration,
+)
 from remindi.errors import Refusal, invalid
 from remindi.events import ActorType, Caller
 from remindi.items import ConditionStatus
@@ -40,11 +46,12 @@ from remindi.settings import ADAPTER_CONCURRENCY, ADAPTER_TIMEOUT_SECONDS, Setti
 log = logging.getLogger("remindi.probes")
 
 STUCK: Final = Outcome(ConditionStatus.UNKNOWN, "An earlier probe of the target has not ended yet.")
+CROWDED: Final = Outcome(ConditionStatus.UNKNOWN, "Too many probes of the adapter have not ended yet.")
 UNREADABLE: Final = invalid(("/configuration/roots", "format"))
 GRACE_SECONDS: Final = 0.25
 """How long after its deadline a look may still tell that the deadline ended it."""
-MAX_STUCK: Final = 64
-"""Threads that may outlive their deadline; beyond them nothing new is looked at."""
+MAX_STUCK: Final = 32
+"""Threads of one adapter that may outlive their deadline; beyond them it looks at nothing new."""
 _RETRY_SECONDS: Final = 0.2
 
 Message = LookEnded | LookExpired | AdaptersChanged | SettingsChanged
@@ -57,6 +64,7 @@ class _Asker(NamedTuple):
     """Who waits for a look, and until when its start is worth it (monotonic; null: always)."""
 
     envelope: Envelope
+    target: ProbeTarget | Configuration
     start_by: float | None
 
 
@@ -65,11 +73,13 @@ class _Look:
     """One look at the outside, wanted by one asker or several."""
 
     target: ProbeTarget | Configuration
+    """Of who asked first."""
     askers: list[_Asker]
     of_scheduler: bool
     number: int = 0
     adapter: Adapter | None = None
     began: float = 0.0
+    deadline: Deadline | None = None
     alarm: Alarm | None = None
 
 
@@ -131,7 +141,16 @@ class Pool(Actor):
         start_within: float | None,
     ) -> None:
         now = self._outside.clock.monotonic()
-        asker = _Asker(envelope, None if start_within is None else now + start_within)
+        asker = _Asker(envelope, target, None if start_within is None else now + start_within)
+        if isinstance(target, ProbeTarget) and target.condition.adapter == OBSERVATION_WINDOW_ENDED:
+            # Only the clock is looked at: no turn, no thread.
+            seconds = self._settings[ADAPTER_TIMEOUT_SECONDS]
+            adapter = self._registry.get(OBSERVATION_WINDOW_ENDED)
+            outcome = adapters.look(
+                adapter, target.condition, self._outside, Deadline(seconds, self._outside.clock.monotonic)
+            )
+            envelope.answer(_answer(target, outcome, self._outside.clock.now(), 0))
+            return
         key = _key(target)
         look = self._wanted.get(key)
         if look is not None:
@@ -202,19 +221,31 @@ class Pool(Actor):
         look.number = next(_numbers)
         look.adapter = self._adapter(look)
         look.began = clock.monotonic()
-        if len(self._stuck) >= MAX_STUCK or any(_same(look, stuck) for stuck in self._stuck.values()):
-            self._answer(look, STUCK if isinstance(look.target, ProbeTarget) else UNREADABLE, clock.now())
+        refused = self._refused(look)
+        if refused is not None:
+            self._answer(look, refused, clock.now())
             return
         seconds = self._settings[ADAPTER_TIMEOUT_SECONDS]
+        look.deadline = Deadline(seconds, clock.monotonic)
         self._running[look.number] = look
         look.alarm = self._timer.after(seconds + GRACE_SECONDS, self._me, LookExpired(number=look.number))
         threading.Thread(
             target=self._look,
-            args=(look.number, look.target, look.adapter, Deadline(seconds, clock.monotonic)),
+            args=(look.number, look.target, look.adapter, look.deadline),
             name=f"{self.name}:look",
             # A daemon: a thread that is stuck must not keep the process alive.
             daemon=True,
         ).start()
+
+    def _refused(self, look: _Look) -> Result:
+        """Why this look may not begin, if it may not."""
+        others = [stuck for stuck in self._stuck.values() if _kind(stuck) == _kind(look)]
+        if not isinstance(look.target, ProbeTarget):
+            return UNREADABLE if len(others) >= MAX_STUCK else None
+        key = _key(look.target)
+        if any(_key(stuck.target) == key and stuck.adapter == look.adapter for stuck in others):
+            return STUCK
+        return CROWDED if len(others) >= MAX_STUCK else None
 
     def _look(
         self, number: int, target: ProbeTarget | Configuration, adapter: Adapter | None, deadline: Deadline
@@ -252,25 +283,17 @@ class Pool(Actor):
         if look is None:
             return
         self._stuck[number] = look
+        if look.deadline is not None:
+            look.deadline.end()
+        log.warning("a probe does not end", extra={"adapter": _kind(look), "stuck": len(self._stuck)})
         result = adapters.TIME_IS_UP if isinstance(look.target, ProbeTarget) else UNREADABLE
         self._answer(look, result, self._outside.clock.now())
 
     def _answer(self, look: _Look, result: Result, observed_at: int) -> None:
         del self._wanted[_key(look.target)]
-        answer: ProbeAnswer | Result = result
-        if isinstance(look.target, ProbeTarget):
-            assert isinstance(result, Outcome)
-            latency = self._outside.clock.monotonic() - look.began
-            answer = ProbeAnswer(
-                look.target,
-                result.status,
-                result.summary,
-                observed_at,
-                ADAPTER_VERSION,
-                round(latency * 1_000),
-            )
+        latency_ms = round((self._outside.clock.monotonic() - look.began) * 1_000)
         for asker in look.askers:
-            asker.envelope.answer(answer)
+            asker.envelope.answer(_answer(asker.target, result, observed_at, latency_ms))
 
     def _adapter(self, look: _Look) -> Adapter | None:
         if isinstance(look.target, ProbeTarget):
@@ -279,19 +302,22 @@ class Pool(Actor):
 
 
 def _key(target: ProbeTarget | Configuration) -> Any:
-    """What two asks have in common when one look answers both."""
+    """What two asks have in common when one look answers both: items may wait for the same."""
     if isinstance(target, ProbeTarget):
-        return (target.key, target.version, target.condition)
+        return (target.condition.adapter, target.condition.parameters_json)
     return id(target)
 
 
-def _same(look: _Look, stuck: _Look) -> bool:
-    """Whether a look goes where another is stuck."""
-    one, other = look.target, stuck.target
-    if isinstance(one, ProbeTarget) and isinstance(other, ProbeTarget):
-        return (one.condition.adapter, one.condition.parameters_json, look.adapter) == (
-            other.condition.adapter,
-            other.condition.parameters_json,
-            stuck.adapter,
-        )
-    return False
+def _kind(look: _Look) -> str:
+    """What a look counts for when it does not end."""
+    return look.target.condition.adapter if isinstance(look.target, ProbeTarget) else look.target.type
+
+
+def _answer(
+    target: ProbeTarget | Configuration, result: Result, observed_at: int, latency_ms: int
+) -> ProbeAnswer | Result:
+    """The answer to one asker."""
+    if not isinstance(target, ProbeTarget):
+        return result
+    assert isinstance(result, Outcome)
+    return ProbeAnswer(target, result.status, result.summary, observed_at, ADAPTER_VERSION, latency_ms)

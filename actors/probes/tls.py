@@ -15,9 +15,21 @@ from remindi.items import ConditionStatus
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer
 
-TLS_FAILED: Final = Outcome(
-    ConditionStatus.ERROR, "The TLS connection failed, or its certificate was not accepted."
+NO_TLS: Final = Outcome(ConditionStatus.ERROR, "The peer does not speak TLS.")
+TLS_FAILED: Final = Outcome(ConditionStatus.ERROR, "The TLS handshake failed.")
+EXPIRED: Final = Outcome(ConditionStatus.ERROR, "The certificate has expired or is not valid yet.")
+NOT_TRUSTED: Final = Outcome(
+    ConditionStatus.ERROR, "The certificate is signed by itself or by an authority that is not trusted."
 )
+OTHER_NAME: Final = Outcome(ConditionStatus.ERROR, "The certificate is for another name.")
+NOT_ACCEPTED: Final = Outcome(ConditionStatus.ERROR, "The certificate was not accepted.")
+
+_REFUSALS: Final = {
+    **dict.fromkeys((9, 10), EXPIRED),
+    **dict.fromkeys((2, 18, 19, 20, 21, 27), NOT_TRUSTED),
+    **dict.fromkeys((62, 64), OTHER_NAME),
+}
+"""By OpenSSL's ``X509_V_ERR_*``; what is not named here is ``NOT_ACCEPTED``."""
 
 
 class DeadlineSocket(ssl.SSLSocket):
@@ -84,7 +96,7 @@ def start_tls(connection: socket.socket, host: str, deadline: Deadline) -> Deadl
         deadline: of the handshake and of everything later on this connection.
 
     Raises:
-        Settled: with ``TLS_FAILED``.
+        Settled: with one of the outcomes of this module.
         DeadlineReached: the handshake was not over by then.
     """
     try:
@@ -96,15 +108,25 @@ def start_tls(connection: socket.socket, host: str, deadline: Deadline) -> Deadl
         connection.close()
         raise Settled(TLS_FAILED) from None
     secured.deadline = deadline
+    deadline.watch(secured)
     try:
         secured.do_handshake()
-    except OSError:
+    except OSError as error:
         secured.close()
-        raise Settled(TLS_FAILED) from None
+        raise Settled(_outcome_of(error)) from None
     except DeadlineReached:
         secured.close()
         raise
     return secured
+
+
+def _outcome_of(error: OSError) -> Outcome:
+    """What a handshake that failed says of the peer, and nothing of which peer."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return _REFUSALS.get(error.verify_code, NOT_ACCEPTED)
+    if isinstance(error, ssl.SSLError) and error.reason == "WRONG_VERSION_NUMBER":
+        return NO_TLS
+    return TLS_FAILED
 
 
 def _machine_trusts_somebody() -> bool:

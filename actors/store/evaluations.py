@@ -14,11 +14,16 @@ from actors.system import Identifiers
 from remindi import lifecycle
 from remindi.answers import CheckPage
 from remindi.events import LifecycleEvent
+from remindi.instants import MS_PER_SECOND
 from remindi.items import Item, State
 from remindi.requests import CheckQuery
+from remindi.settings import ADAPTER_TIMEOUT_SECONDS
 from remindi.triggers import TriggerType
 
 log = logging.getLogger("remindi.store")
+
+PROBES_AWAITED: Final = 2
+"""For so many deadlines of a probe a manual check waits for what the probe says (contract 4.2)."""
 
 _FAULTS_OF_AN_ITEM: Final = (ValueError, TypeError, LookupError, AssertionError, apsw.ConstraintError)
 """What one row can be wrong with; it is passed over, and the others go on."""
@@ -72,7 +77,9 @@ class Evaluations:
         self, moment: Moment, as_of: int, after: RipePosition | None, limit: int
     ) -> tuple[RipeBatch, list[lifecycle.Change]]:
         """One batch of a scheduler pass (contract 8.1). An item that fails is passed over, and logged."""
-        found = ripe.ripe_items(self._connection, self._owner, as_of, after, limit)
+        seconds = moment.control.settings[ADAPTER_TIMEOUT_SECONDS]
+        patience_ms = PROBES_AWAITED * seconds * MS_PER_SECOND
+        found = ripe.ripe_items(self._connection, self._owner, as_of, after, limit, patience_ms)
         changes = []
         passed_over = 0
         for item, _ in found:

@@ -12,22 +12,30 @@ from actors.store.rows import ITEM_COLUMNS, item_of
 from remindi.items import Item
 from remindi.triggers import Condition, TriggerType, trigger_from_json
 
-# A scheduled condition waits for its probe, whose result brings the manual check along.
+# A scheduled condition waits for its probe, whose result brings the manual check along; but not for ever.
 _RIPE: Final = (
     f"SELECT {ITEM_COLUMNS}, item.wake FROM item INDEXED BY item_wake WHERE owner = ? AND wake <= ?"
     " AND (wake, key) > (?, ?) AND (state <> 1 OR last_checked_at IS NOT ?)"
-    " AND NOT (trigger_type = 6 AND state = 0)"
+    " AND NOT (trigger_type = 6 AND state = 0 AND ifnull(manual_check_at > ?, 1))"
     " ORDER BY wake, key LIMIT ?"
 )
 _BEFORE_ALL: Final = (-(1 << 62), -1)
 
 
 def ripe_items(
-    connection: apsw.Connection, owner: int, as_of: int, after: RipePosition | None, limit: int
+    connection: apsw.Connection,
+    owner: int,
+    as_of: int,
+    after: RipePosition | None,
+    limit: int,
+    patience_ms: int,
 ) -> list[tuple[Item, int]]:
-    """Items whose own time is reached, with that time; those this pass has made due are left out."""
+    """Items whose own time is reached, with that time; those this pass has made due are left out.
+
+    Conditions are among them ``patience_ms`` after their manual check was reached: no probe said anything.
+    """
     start = _BEFORE_ALL if after is None else (after.wake, after.key)
-    rows = connection.execute(_RIPE, (owner, as_of, *start, as_of, limit))
+    rows = connection.execute(_RIPE, (owner, as_of, *start, as_of, as_of - patience_ms, limit))
     return [(item_of(row), row[-1]) for row in rows]
 
 

@@ -8,6 +8,7 @@ import threading
 from pathlib import Path
 from typing import Any, Final
 
+from actors.probes.outcomes import PRIVATE
 from remindi.cli import exits
 from remindi.cli.arguments import (
     AdaptersArguments,
@@ -29,18 +30,19 @@ MAX_FILE_BYTES: Final = 1_000_000
 SHOWN_ALIASES: Final = 6
 """Named in a line; of the others only the number is told."""
 _HEADS: Final = ("NAME", "ENABLED", "ALIASES", "VERSION", "UPDATED")
-_HOW_TO_ENABLE: Final = (
-    'To enable it: remindi adapters show {name} > adapter.json, write "enabled": true there, then'
+_HOW_TO: Final = (
+    "To {aim}: remindi adapters show {name} > adapter.json, write {change} there, then"
     " remindi adapters set {name} --file adapter.json"
 )
 
 
 class _Refusal(Exception):
-    """The service refused; holds the envelope."""
+    """The service refused; holds the envelope, and what it means in words."""
 
-    def __init__(self, envelope: Json) -> None:
+    def __init__(self, envelope: Json, lines: list[str]) -> None:
         super().__init__()
         self.envelope = envelope
+        self.lines = lines
 
 
 def run(arguments: AdaptersArguments) -> int:
@@ -55,14 +57,14 @@ def run(arguments: AdaptersArguments) -> int:
         code = refused.code
     except _Refusal as refusal:
         error = refusal.envelope["error"]
-        _complain(*refusal_lines(getattr(arguments, "name", ""), error))
+        _complain(*refusal.lines)
         if arguments.as_json:
             _print_json(refusal.envelope)
         code = exits.INTERNAL if error["code"] == "INTERNAL_ERROR" else exits.FAILED
-    sys.stdout.flush()
-    sys.stderr.flush()
     if threading.active_count() > 1:
         # NOTE: a probe that is stuck must not keep the command from ending.
+        sys.stdout.flush()
+        sys.stderr.flush()
         os._exit(code)
     return code
 
@@ -139,24 +141,19 @@ def _test(arguments: TryAliasArguments, ask: Ask) -> int:
     try:
         envelope = _asked(ask, TRY_ALIAS, adapter_name=arguments.name, alias=arguments.alias)
     except _Refusal as refusal:
-        if arguments.as_json or refusal.envelope["error"]["code"] != "VALIDATION_ERROR":
-            raise
-        aliases = _aliases(_row(ask, arguments.name))
-        has = f"it has {_named(aliases)}" if aliases else "it has none"
-        raise Refused(
-            exits.FAILED, f"{arguments.name} has no alias {printable(arguments.alias)}; {has}"
-        ) from None
+        if refusal.envelope["error"]["code"] == "VALIDATION_ERROR":
+            refusal.lines = [_not_there(_row(ask, arguments.name), arguments.alias)]
+        raise
     probe = envelope["data"]["probe"]
     satisfied = probe["status"] == "satisfied"
     if arguments.as_json:
         _print_json(envelope)
         return exits.OK if satisfied else exits.FAILED
     print(f"{probe['status']} ({probe['latency_ms']} ms): {probe['summary']}")
-    if (
-        not satisfied
-        and not _asked(ask, GET_ADAPTER, adapter_name=arguments.name)["data"]["adapter"]["enabled"]
-    ):
-        print(_HOW_TO_ENABLE.format(name=arguments.name))
+    if not satisfied and not _row(ask, arguments.name)["enabled"]:
+        print(_HOW_TO.format(aim="enable it", name=arguments.name, change='"enabled": true'))
+    elif probe["summary"] == PRIVATE.summary:
+        print(_HOW_TO.format(aim="allow it", name=arguments.name, change='"allow_private": true'))
     return exits.OK if satisfied else exits.FAILED
 
 
@@ -166,7 +163,8 @@ def _test(arguments: TryAliasArguments, ask: Ask) -> int:
 def _asked(ask: Ask, operation: str, **arguments: Any) -> Json:
     envelope = ask(operation, arguments)
     if not envelope["ok"]:
-        raise _Refusal(envelope)
+        given = arguments.get("update")
+        raise _Refusal(envelope, refusal_lines(arguments.get("adapter_name", ""), envelope["error"], given))
     return envelope
 
 
@@ -203,6 +201,15 @@ def _fault(text: bytes) -> str | None:
     except (ValueError, RecursionError):
         return None
     return None
+
+
+def _not_there(row: Json, alias: str) -> str:
+    """Why an alias cannot be tried."""
+    name = row["adapter_name"]
+    if "aliases" not in row["configuration"]:
+        return f"{name} has no aliases, so there is nothing to test; enabled is all that it is set to"
+    has = f"it has {_named(aliases)}" if (aliases := _aliases(row)) else "it has none"
+    return f"{name} has no alias {printable(alias)}; {has}"
 
 
 def _aliases(row: Json) -> list[str]:

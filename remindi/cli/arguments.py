@@ -1,12 +1,12 @@
 """The command line: what may be said, and what each command is given."""
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NoReturn
 
 from remindi import __version__
-from remindi.adapters import ADAPTER_NAMES
 from remindi.cli.exits import EXITS, USAGE
 from remindi.config import VARIABLES
 
@@ -14,6 +14,16 @@ DEFAULT_HOST: Final = "127.0.0.1"
 DEFAULT_PORT: Final = 8_000
 DEFAULT_STATE: Final = Path(".remindi")
 ENV_FILE_NAME: Final = "remindi.env"
+
+_SET_EXAMPLE: Final = """example, a file for tcp_reachable:
+  {
+    "enabled": true,
+    "configuration": {
+      "type": "tcp_reachable",
+      "aliases": {"database": {"host": "db.internal.example", "port": 5432, "allow_private": true}}
+    }
+  }
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +101,15 @@ Arguments = ServeArguments | InitArguments | SchemaArguments | VersionArguments 
 
 
 class _Parser(argparse.ArgumentParser):
+    def parse_known_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        """Leave nothing unread to the parser above, which would point to its own help."""
+        known, unread = super().parse_known_args(args, namespace)
+        if unread:
+            self.error(f"unrecognized arguments: {' '.join(unread)}")
+        return known, unread
+
     def error(self, message: str) -> NoReturn:
         """Name the fault and where help is, instead of the whole usage."""
         self.exit(USAGE, f"{self.prog}: {message}\nTry '{self.prog} --help'.\n")
@@ -168,7 +187,7 @@ def _add_serve(commands: "argparse._SubParsersAction[_Parser]") -> None:
     serve.add_argument("--port", type=_port, default=DEFAULT_PORT, help="port (default: %(default)s)")
     serve.add_argument(
         "--env-file",
-        type=Path,
+        type=_file,
         metavar="FILE",
         help="file of NAME=VALUE lines; variables of the environment win over it",
     )
@@ -205,18 +224,24 @@ def _add_adapters(commands: "argparse._SubParsersAction[_Parser]") -> None:
         "adapters",
         help="list, show, set or test the adapters of conditions",
         description="What conditions may look at. Works with a service that runs, through its socket in the"
-        " data directory, and with one that is stopped; a change is in force at once.",
+        " data directory, and with one that is stopped; a change is in force at once. The environment"
+        " says where that directory is, or an env file: the one of --env-file, else"
+        f" {DEFAULT_STATE / ENV_FILE_NAME} in the current directory, when it is there and REMINDI_DB_PATH is"
+        " not set.",
         allow_abbrev=False,
     )
+    _add_adapter_options(adapters, None, False)
     actions = adapters.add_subparsers(dest="action", required=True, metavar="ACTION", parser_class=_Parser)
     name = _Parser(add_help=False)
-    name.add_argument("name", metavar="NAME", help=f"one of {', '.join(ADAPTER_NAMES)}")
+    name.add_argument("name", metavar="NAME", help="an adapter, as `remindi adapters list` names it")
     _add_action(actions, "list", "list the adapters")
     _add_action(actions, "show", "print what an adapter is set to, as JSON that `set` takes", name)
     change = _add_action(actions, "set", "set an adapter whole", name)
+    change.formatter_class = argparse.RawDescriptionHelpFormatter
+    change.epilog = _SET_EXAMPLE
     change.add_argument(
         "--file",
-        type=Path,
+        type=_file,
         required=True,
         metavar="FILE",
         help="JSON as `show` prints it, - for standard input; without expected_version whatever is set now is"
@@ -235,17 +260,34 @@ def _add_action(
     *parents: _Parser,
 ) -> _Parser:
     parser = actions.add_parser(
-        action, help=what, description=f"{what.capitalize()}.", parents=parents, allow_abbrev=False
+        action,
+        help=what,
+        description=f"{what[0].upper()}{what[1:]}.",
+        parents=parents,
+        allow_abbrev=False,
     )
+    # What stands before the action holds unless it is said again.
+    _add_adapter_options(parser, argparse.SUPPRESS, argparse.SUPPRESS)
+    return parser
+
+
+def _add_adapter_options(parser: _Parser, no_file: str | None, no_json: str | bool) -> None:
     parser.add_argument(
         "--env-file",
-        type=Path,
+        type=_file,
+        default=no_file,
         metavar="FILE",
-        help=f"the env file of the service (default: the environment; {DEFAULT_STATE / ENV_FILE_NAME} when"
-        " it is there and REMINDI_DB_PATH is not set)",
+        help="the env file of the service",
     )
-    parser.add_argument("--json", action="store_true", help="print the answer as one line of JSON")
-    return parser
+    parser.add_argument(
+        "--json", action="store_true", default=no_json, help="print the answer as one line of JSON"
+    )
+
+
+def _file(text: str) -> Path:
+    if not text:
+        raise argparse.ArgumentTypeError("must name a file")
+    return Path(text)
 
 
 def _port(text: str) -> int:

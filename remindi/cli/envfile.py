@@ -9,6 +9,8 @@ import re
 from pathlib import Path
 from typing import Final
 
+from remindi.cli.exits import cause
+
 MAX_BYTES: Final = 65_536
 _LINE: Final = re.compile(r"(?:export[ \t]+)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)[ \t]*=[ \t]*(?P<value>.*)")
 _QUOTED: Final = re.compile(r"(?P<quote>['\"])(?P<text>.*?)(?P=quote)[ \t]*(?:#.*)?")
@@ -30,7 +32,7 @@ def read_env_file(path: Path) -> dict[str, str]:
         with path.open("rb") as file:
             raw = file.read(MAX_BYTES + 1)
     except OSError as error:
-        raise EnvFileError(f"{path}: cannot be read: {error.strerror}") from None
+        raise EnvFileError(f"{path}: cannot be read: {cause(error)}") from None
     if len(raw) > MAX_BYTES:
         raise EnvFileError(f"{path}: is larger than {MAX_BYTES} bytes")
     try:

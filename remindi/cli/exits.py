@@ -3,6 +3,8 @@
 The numbers are those of sysexits.h where it has one that fits.
 """
 
+import errno
+import os
 from typing import Final, NamedTuple
 
 
@@ -21,6 +23,14 @@ class Refused(Exception):
         """Keep both."""
         super().__init__(text)
         self.code = code
+
+
+def cause(error: OSError) -> str:
+    """What the system refused, as the end of a line; where a permission is missing, whose it is."""
+    words = f"{os.strerror(error.errno or errno.EIO).lower()}."
+    if isinstance(error, PermissionError):
+        words += f" Run this as the user of the service; this is uid {os.geteuid()}."
+    return words
 
 
 OK: Final = 0

@@ -18,7 +18,7 @@ from remindi import views
 from remindi.cli import environment, exits
 from remindi.cli.arguments import DEFAULT_STATE, ENV_FILE_NAME
 from remindi.cli.envfile import EnvFileError
-from remindi.cli.exits import Refused
+from remindi.cli.exits import Refused, cause
 from remindi.config import Config, Rejected
 from web.operator.socket import SOCKET_NAME, connect
 
@@ -28,7 +28,7 @@ Ask = Callable[[str, Json], Json]
 
 ANSWER_SECONDS: Final = 150.0
 """For an answer: longer than the longest probe that first waits its turn."""
-_PATIENCE_SECONDS: Final = 2.0
+_PATIENCE_SECONDS: Final = 10.0
 """How long to look for whoever has the directory: a command ends soon, and a start soon listens."""
 _GLANCE_SECONDS: Final = 0.1
 _MAX_ANSWER_BYTES: Final = 67_108_864
@@ -84,8 +84,7 @@ def _require(database: Path) -> None:
     except OSError as error:
         raise Refused(
             exits.DATA_DIRECTORY,
-            f"{database} (REMINDI_DB_PATH) cannot be used: {os.strerror(error.errno or 0).lower()}."
-            f" Run this as the user of the service; this is uid {os.geteuid()}.",
+            f"{database} (REMINDI_DB_PATH) cannot be used: {cause(error)}",
         ) from None
     raise Refused(
         exits.DATA_DIRECTORY,
@@ -98,20 +97,26 @@ def _configuration(env_file: Path | None) -> Config:
     if env_file is None:
         env_file = _file_of_make_serve()
     try:
-        loaded = environment.load(env_file)
+        loaded = environment.load_for_operator(env_file)
     except EnvFileError as error:
         raise Refused(exits.CONFIGURATION, str(error)) from None
     if isinstance(loaded, Rejected):
         lines = [str(fault) for fault in loaded.faults]
         if env_file is None:
-            lines.append("Name the env file of the service with --env-file.")
+            lines.insert(0, "Name the env file of the service with --env-file.")
         raise Refused(exits.CONFIGURATION, "\n".join(lines))
     return loaded.config
 
 
 def _file_of_make_serve() -> Path | None:
+    if "REMINDI_DB_PATH" in os.environ:
+        return None
     file = DEFAULT_STATE / ENV_FILE_NAME
-    return file if "REMINDI_DB_PATH" not in os.environ and file.is_file() else None
+    try:
+        return file if file.is_file() else None
+    except PermissionError:
+        # Whoever reads it is told.
+        return file
 
 
 def _lock(database: Path) -> data_directory.DirectoryLock:
@@ -122,11 +127,26 @@ def _lock(database: Path) -> data_directory.DirectoryLock:
         Refused: it cannot be used.
     """
     try:
+        _require_own(database.parent)
         data_directory.prepare(database.parent, "REMINDI_DB_PATH")
         data_directory.secure_database(database)
         return data_directory.lock(database.parent)
     except DirectoryUnusable as error:
         raise Refused(exits.DATA_DIRECTORY, str(error)) from None
+
+
+def _require_own(directory: Path) -> None:
+    """Leave a directory to its user, also as root: what root made in there its user could not open.
+
+    Raises:
+        Refused: it is somebody else's.
+    """
+    uid = directory.stat().st_uid
+    if uid != os.geteuid():
+        raise Refused(
+            exits.DATA_DIRECTORY,
+            f"{directory} (REMINDI_DB_PATH) belongs to uid {uid}: run this as uid {uid}.",
+        )
 
 
 def _listens(directory: Path) -> bool:
@@ -142,8 +162,7 @@ def _listens(directory: Path) -> bool:
     except OSError as error:
         raise Refused(
             exits.DATA_DIRECTORY,
-            f"{directory / SOCKET_NAME} cannot be used: {os.strerror(error.errno or 0).lower()}."
-            f" Run this as the user of the service; this is uid {os.geteuid()}.",
+            f"{directory / SOCKET_NAME} (REMINDI_DB_PATH) cannot be used: {cause(error)}",
         ) from None
     return True
 

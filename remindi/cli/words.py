@@ -17,7 +17,7 @@ from remindi.adapters.configuration import (
 Json = dict[str, Any]
 
 _YES_OR_NO: Final = "true or false"
-_PATH: Final = "an absolute path without '..' that lies under one of the roots"
+_PATH: Final = "an absolute path without '..' under one of the roots, also where symbolic links on it lead"
 _RULES: Final = {
     "/enabled": _YES_OR_NO,
     "/expected_version": "the version that `remindi adapters show` gave, a whole number from 1 on",
@@ -38,23 +38,24 @@ _RULES: Final = {
     ),
     "/configuration/aliases/*/port": f"a whole number from 1 to {MAX_PORT}",
     "/configuration/roots": "a list of absolute paths of directories that can be read",
-    "/configuration/roots/*": "the absolute path of a directory that is there",
+    "/configuration/roots/*": "the absolute path of a directory that is there and that the service may enter",
 }
 """What a field must be, by its pointer with a star for each name and number of the file's own."""
 _ALIAS: Final = "an alias name has 1 to 128 letters, digits, dots, underscores and hyphens"
 _ALIAS_NAME: Final = re.compile(ALIAS_PATTERN.removesuffix("$") + r"\Z")
 
 
-def refusal_lines(adapter: str, error: Json) -> list[str]:
+def refusal_lines(adapter: str, error: Json, given: Any = None) -> list[str]:
     """What to tell of ``error`` of an envelope, a line each.
 
     Args:
         adapter: name as it was given.
         error: ``code``, ``message``, ``details``.
+        given: the file's value, where there is one: its writer is told which entry of a list is meant.
     """
     match error["code"]:
         case "VALIDATION_ERROR":
-            return [field_line(adapter, entry) for entry in error["details"]["errors"]]
+            return [field_line(adapter, entry, given) for entry in error["details"]["errors"]]
         case "ADAPTER_NOT_FOUND":
             return [f"there is no adapter {printable(adapter)}; there are {', '.join(ADAPTER_NAMES)}"]
         case "VERSION_CONFLICT":
@@ -65,12 +66,12 @@ def refusal_lines(adapter: str, error: Json) -> list[str]:
             return [error["message"]]
 
 
-def field_line(adapter: str, entry: Json) -> str:
+def field_line(adapter: str, entry: Json, given: Any = None) -> str:
     """One entry of ``details.errors``: the field and its rule."""
     steps = [_unescaped(step) for step in entry["field"].split("/")[1:]]
     if not steps:
         return "the file must hold one JSON object with enabled and configuration"
-    where = printable(".".join(steps))
+    where = printable(_where(steps, given))
     rule = _rule(adapter, steps)
     match entry["reason"]:
         case "unknown_field":
@@ -88,6 +89,19 @@ def field_line(adapter: str, entry: Json) -> str:
 def printable(text: str) -> str:
     """Text of a file or a command line without what a terminal would obey."""
     return "".join(character if character.isprintable() else "?" for character in text)
+
+
+def _where(steps: list[str], given: Any) -> str:
+    """A field by its names; an entry of a list by its place, counted from 1, and its text."""
+    place, where = given, ""
+    for step in steps:
+        if isinstance(place, list) and step.isdecimal() and int(step) < len(place):
+            place = place[int(step)]
+            where += f", entry {int(step) + 1}" + (f" ({place})" if isinstance(place, str) else "")
+        else:
+            place = place.get(step) if isinstance(place, dict) else None
+            where += f".{step}"
+    return where.removeprefix(".")
 
 
 def _rule(adapter: str, steps: list[str]) -> str:

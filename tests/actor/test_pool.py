@@ -1,5 +1,6 @@
 """The adapter pool: how many look at a time, for how long, for whom; the looks themselves are scripted."""
 
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -23,7 +24,7 @@ from actors.messages.scheduler import SettingsChanged
 from actors.probes import adapters
 from actors.probes.adapters import FAILED, TIME_IS_UP
 from actors.probes.looking import Deadline, Outside
-from actors.probes.pool import GRACE_SECONDS, MAX_STUCK, STUCK, UNREADABLE, Pool
+from actors.probes.pool import CROWDED, GRACE_SECONDS, MAX_STUCK, STUCK, UNREADABLE, Pool
 from remindi.adapters import (
     Adapter,
     AdapterRegistry,
@@ -196,6 +197,35 @@ def test_a_look_beyond_its_deadline_is_unknown_and_its_slot_goes_on(world: World
     world.settle()
 
 
+def test_a_look_beyond_its_deadline_loses_its_connection(world: World) -> None:
+    world.start()
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+
+        def look() -> Outcome:
+            world.deadlines[0].watch(ours)
+            assert ours.recv(1) == b""
+            return SATISFIED
+
+        world.looks[target(1).condition.parameters_json] = look
+        asked = world.ask(target(1))
+        world.begun(1)
+        world.timer.fire(world.timer.expect(LookExpired, world.address))
+        assert answer(asked)[1:3] == TIME_IS_UP
+        # Its thread has ended, so the target may be looked at again.
+        world.looks.clear()
+        eventually(lambda: answer(world.ask(target(1)))[1:3] == SATISFIED)
+
+
+def test_what_is_watched_too_late_is_shut_at_once() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        deadline = Deadline(5.0)
+        deadline.end()
+        deadline.watch(ours)
+        assert theirs.recv(1) == b""
+
+
 def test_where_a_look_is_stuck_nobody_looks_again_until_it_has_ended(world: World) -> None:
     world.start()
     gate = Gate()
@@ -213,7 +243,9 @@ def test_where_a_look_is_stuck_nobody_looks_again_until_it_has_ended(world: Worl
     eventually(lambda: answer(world.ask(one._replace(key=4)))[1:3] == SATISFIED)
 
 
-def test_threads_that_do_not_end_are_bounded(world: World) -> None:
+def test_threads_that_do_not_end_are_bounded_and_stop_no_other_adapter(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
     world.start(**{ADAPTER_CONCURRENCY: 1})
     gate = Gate()
     for key in range(MAX_STUCK):
@@ -222,10 +254,25 @@ def test_threads_that_do_not_end_are_bounded(world: World) -> None:
         world.begun(key + 1)
         world.timer.fire(world.timer.expect(LookExpired, world.address))
         assert answer(asked)[1:3] == TIME_IS_UP
-    assert answer(world.ask(target(1_000)))[1:3] == STUCK
+    assert answer(world.ask(target(1_000)))[1:3] == CROWDED
     assert len(world.seen) == MAX_STUCK
+    other = ProbeTarget(2_000, 1, Condition("tcp_reachable", '{"target":"a"}', 60, None), 0)
+    assert answer(world.ask(other))[1:3] == SATISFIED
+    assert "a probe does not end" in caplog.messages
     gate.opened.set()
     eventually(lambda: answer(world.ask(target(1_000)))[1:3] == SATISFIED)
+
+
+def test_who_only_looks_at_the_clock_waits_for_nobody(world: World) -> None:
+    world.start(**{ADAPTER_CONCURRENCY: 1})
+    gate = Gate()
+    world.looks[target(1).condition.parameters_json] = gate
+    first = world.ask(target(1))
+    world.begun(1)
+    window = Condition("observation_window_ended", '{"window_end":"2020-01-01T00:00:00Z"}', 60, None)
+    assert answer(world.ask(ProbeTarget(2, 1, window, 0)))[1:3] == SATISFIED
+    gate.opened.set()
+    answer(first)
 
 
 def test_who_waited_too_long_for_his_turn_is_told_and_nobody_looks(world: World) -> None:
@@ -256,13 +303,16 @@ def test_one_look_answers_all_who_want_the_same(world: World) -> None:
     world.start()
     gate = Gate()
     one = target(1)
+    another_item = one._replace(key=7, version=3)
     world.looks[one.condition.parameters_json] = gate
-    asked = [world.ask(one), world.ask(one, caller=SCHEDULER), world.ask(one)]
+    asked = [world.ask(one), world.ask(one, caller=SCHEDULER), world.ask(another_item)]
     pool = world.stage._actors[-1]
     assert isinstance(pool, Pool)
     eventually(lambda: [len(look.askers) for look in pool._wanted.values()] == [3])
     gate.opened.set()
-    assert len({answer(future) for future in asked}) == 1
+    answers = [answer(future) for future in asked]
+    assert [found.target for found in answers] == [one, one, another_item]
+    assert len({found[1:] for found in answers}) == 1
     assert len(world.seen) == 1
 
 

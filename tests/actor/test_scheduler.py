@@ -1,5 +1,6 @@
 """The scheduler's rhythm, with everybody it leans on scripted; tick by tick, without a clock that runs."""
 
+import json
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -427,8 +428,9 @@ def test_word_of_the_lease_means_nothing_to_a_stopped_scheduler(world: World) ->
 # ---------------------------------------------------------------- conditions
 
 
-def target(key: int) -> ProbeTarget:
-    return ProbeTarget(key, 1, Condition("tcp_reachable", "{}", 60, None), 1_000 + key)
+def target(key: int, alias: str | None = None) -> ProbeTarget:
+    parameters = json.dumps({"target": f"a{key}" if alias is None else alias})
+    return ProbeTarget(key, 1, Condition("tcp_reachable", parameters, 60, None), 1_000 + key)
 
 
 def answer_of(message: RunProbe) -> ProbeAnswer:
@@ -500,6 +502,35 @@ def test_no_more_probes_are_under_way_than_the_pool_takes_soon(world: World) -> 
     assert inbox.qsize() == 5
     gate.set()
     assert [result.key for result in applied(world, 20)] == list(range(20))
+
+
+def test_items_that_share_a_target_are_under_way_together(world: World) -> None:
+    gate = threading.Event()
+
+    def slow(message: RunProbe) -> ProbeAnswer:
+        assert gate.wait(BOUND)
+        return answer_of(message)
+
+    world.control = world.control._replace(settings=Settings({ADAPTER_CONCURRENCY: 1}))
+    world.reader.script[ListDueConditions] = listed(tuple(target(key, "shared") for key in range(60)))
+    world.probes.script[RunProbe] = slow
+    world.start()
+    world.probes.inbox_reaches(59)
+    gate.set()
+    assert [result.key for result in applied(world, 60)] == list(range(60))
+
+
+def test_a_walk_asks_for_what_has_become_due_meanwhile(world: World) -> None:
+    def later(message: ListDueConditions) -> tuple[ProbeTarget, ...]:
+        world.clock.advance(3)
+        return () if message.after else tuple(target(key) for key in range(LISTED))
+
+    world.reader.script[ListDueConditions] = later
+    world.probes.script[RunProbe] = answer_of
+    world.start()
+    world.reader.expect(ListDueConditions, 2)
+    first, second = (message.as_of for message in world.reader.seen(ListDueConditions)[:2])
+    assert second == first + 3_000
 
 
 def test_a_slow_probe_holds_up_neither_the_passes_nor_what_others_saw(world: World) -> None:

@@ -177,6 +177,31 @@ def test_settings_that_cannot_be_read_are_an_answer(stage: DoorStage) -> None:
     assert stage.call("remindi_check", CHECK)["error"]["code"] == "DATABASE_BUSY"
 
 
+def test_a_stop_of_the_service_does_not_wait_for_probes(stage: DoorStage) -> None:
+    async def look(_: RunProbe) -> ProbeAnswer:
+        stage.board.startup = "stopping"
+        return await asyncio.Future()
+
+    stage.reader.script[ListDueConditions] = lambda _: (target(1),)
+    stage.probes.script[RunProbe] = look
+    resumed, caller = _first_page(stage), Caller(ActorType.AGENT, "a", "the-check")
+
+    async def check() -> None:
+        page = await Checks(stage.door).page(resumed, stage.clock.wall, caller)
+        assert page.checked_at == stage.clock.wall
+
+    asyncio.run(check())
+    assert stage.writer.asked == []
+
+
+def _first_page(stage: DoorStage) -> CheckQuery:
+    query = inputs.read_check(CHECK, 0)
+    assert not isinstance(query, Refusal)
+    resumed = stage.cursors.resume_check(query)
+    assert isinstance(resumed, CheckQuery)
+    return resumed
+
+
 def test_a_probe_that_outlasts_the_check_is_stored_when_it_ends(stage: DoorStage) -> None:
     ended = asyncio.Event()
     stored = asyncio.Event()
@@ -195,10 +220,7 @@ def test_a_probe_that_outlasts_the_check_is_stored_when_it_ends(stage: DoorStage
     stage.reader.script[ListDueConditions] = lambda _: (target(1), target(2))
     stage.probes.script[RunProbe] = look
     stage.writer.script[ApplyProbes] = store
-    query = inputs.read_check(CHECK, 0)
-    assert not isinstance(query, Refusal)
-    resumed = stage.cursors.resume_check(query)
-    assert isinstance(resumed, CheckQuery)
+    resumed = _first_page(stage)
     as_of = stage.clock.wall
     caller = Caller(ActorType.AGENT, "a", "the-check")
 

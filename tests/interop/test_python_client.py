@@ -1,6 +1,10 @@
 """The official Python client against the real process, in both protocol generations."""
 
+import ast
 import json
+import re
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -16,7 +20,11 @@ from mcp_types import CallToolResult, TextContent
 from remindi import __version__
 from tests.interop.walk import TOOLS, Call, Json, assert_walked, complete_arguments, walk
 from tests.process.probing import check, condition, configure
-from tests.service import LEGACY, MODERN, Service
+from tests.service import LEGACY, MODERN, TOKEN, Service
+
+README = Path(__file__).parents[2] / "README.md"
+CLIENT_BOUND = 120
+"""Seconds; a client that hangs is a failure."""
 
 
 def structured(result: CallToolResult) -> Json:
@@ -72,6 +80,20 @@ def test_the_python_client_lists_and_calls_the_tools(
 def test_the_python_client_learns_who_answers(door: Service, mode: ConnectMode) -> None:
     server = anyio.run(report_of, door, mode, f"python-name-{mode}")["server"]
     assert (server.name, server.version) == ("remindi", __version__)
+
+
+def test_the_lines_of_the_readme_call_a_tool(door: Service) -> None:
+    (lines,) = re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
+    done = subprocess.run(
+        [sys.executable, "-c", lines.replace("http://127.0.0.1:8000/mcp", door.url)],
+        env={"REMINDI_MCP_TOKEN": TOKEN},
+        capture_output=True,
+        text=True,
+        timeout=CLIENT_BOUND,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert ast.literal_eval(done.stdout)["ok"] is True
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])

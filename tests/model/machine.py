@@ -394,7 +394,7 @@ class CoreMachine(RuleBasedStateMachine):
                 if (own_time := self.model.own_time(item)) is not None
                 and own_time <= as_of
                 and (own_time, item.id) > place
-                and not (item.state == "scheduled" and item.trigger["type"] == "condition")
+                and not self.awaits_its_probe(item, as_of)
                 and self.model.evaluation(item, as_of, None, None) is not None
             )[:limit]
             assert batch.evaluated == len(ripe)
@@ -407,6 +407,14 @@ class CoreMachine(RuleBasedStateMachine):
             position = batch.next
             if position is None:
                 return
+
+    def awaits_its_probe(self, item: Item, as_of: int) -> bool:
+        """Whether a pass leaves a condition to its probe: two deadlines beyond its manual check at most."""
+        if item.state != "scheduled" or item.trigger["type"] != "condition":
+            return False
+        manual = item.trigger.get("manual_check_at")
+        patience = 2 * self.model.settings["adapters.timeout_seconds"] * 1_000
+        return manual is None or as_of < manual + patience
 
     @rule(
         project=st.sampled_from([None, "p", "q"]),

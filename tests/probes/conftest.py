@@ -24,21 +24,36 @@ class Authority:
         self.bundle = folder / "authority.pem"
         self._trusted.cert_pem.write_to_path(str(self.bundle))
 
-    def context(self, *names: str, expired: bool = False, trusted: bool = True) -> ssl.SSLContext:
-        """A server's side of TLS, with a certificate for these names."""
+    def context(self, *names: str, year: int | None = None, trusted: bool = True) -> ssl.SSLContext:
+        """A server's side of TLS, with a certificate for these names; of one year only, if it is given."""
         issuer = self._trusted if trusted else self._stranger
-        end = datetime.datetime(2020, 1, 2, tzinfo=datetime.UTC) if expired else None
-        begin = datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC) if expired else None
+        begin = None if year is None else datetime.datetime(year, 1, 1, tzinfo=datetime.UTC)
+        end = None if year is None else datetime.datetime(year, 12, 31, tzinfo=datetime.UTC)
         certificate = issuer.issue_cert(
             *(names or (NAME, "127.0.0.1", "::1")), not_before=begin, not_after=end
         )
+        return _serving(certificate)
+
+    def context_signed_by_itself(self) -> ssl.SSLContext:
+        """A server's side of TLS, with a certificate that no other vouches for."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        certificate.configure_cert(context)
+        with self._stranger.cert_pem.tempfile() as file, self._stranger.private_key_pem.tempfile() as key:
+            context.load_cert_chain(file, key)
         return context
+
+    def context_in_prose(self, name: str) -> ssl.SSLContext:
+        """A server's side of TLS, with a certificate that has the name as its common name only."""
+        return _serving(self._trusted.issue_cert(common_name=name))
 
     def write(self, to: Path, *names: str) -> None:
         """A key and a good certificate for these names, for a server in a process of its own."""
         self._trusted.issue_cert(*names).private_key_and_cert_chain_pem.write_to_path(str(to))
+
+
+def _serving(certificate: trustme.LeafCert) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    certificate.configure_cert(context)
+    return context
 
 
 @pytest.fixture(scope="session")

@@ -42,10 +42,15 @@ class Changing:
         return tuple(ip_address(address) for address in next(self._answers))
 
 
+class NotConfigurable(Exception):
+    """No administrator can save this."""
+
+
 def configured(name: str, enabled: bool = True, **keys: Any) -> Adapter:
     """An adapter with the configuration that these keys make."""
     configuration = read_configuration(name, {"type": name, **keys})
-    assert not isinstance(configuration, Refusal), configuration
+    if isinstance(configuration, Refusal):
+        raise NotConfigurable(configuration.errors)
     return Adapter(name, enabled, configuration)
 
 

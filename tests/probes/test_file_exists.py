@@ -8,7 +8,7 @@ import pytest
 
 from actors.probes import file_exists
 from actors.probes.adapters import check_configuration
-from remindi.adapters import read_configuration
+from remindi.adapters import FileExistsConfiguration, read_configuration
 from remindi.errors import FieldError, Refusal, invalid
 from tests.probes.looks import file
 
@@ -219,3 +219,16 @@ def test_each_alias_that_leads_out_is_named(root: Path) -> None:
 
 def test_an_alias_without_any_root_leads_out(root: Path) -> None:
     assert checked([], marker=f"{root}/inner/marker") == invalid(("/configuration/aliases/marker", "format"))
+
+
+def test_many_roots_and_aliases_are_each_looked_at_once(tmp_path: Path) -> None:
+    for number in range(1_000):
+        (tmp_path / str(number)).mkdir()
+    configuration = FileExistsConfiguration.model_validate(
+        {
+            "type": "file_exists",
+            "roots": [*(str(tmp_path / str(number)) for number in range(1_000)), *[str(tmp_path)] * 9_000],
+            "aliases": {f"a{number}": str(tmp_path / "999" / str(number)) for number in range(1_000)},
+        }
+    )
+    assert file_exists.check(configuration) is None

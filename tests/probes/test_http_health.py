@@ -5,16 +5,21 @@ import logging
 import socket
 import ssl
 import struct
+import threading
+from contextlib import suppress
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from actors.probes import http_health, outcomes
 from actors.probes import tls as secured
 from actors.probes.adapters import TIME_IS_UP
+from actors.probes.looking import Outcome
 from remindi import __version__
 from tests.probes.conftest import NAME, Authority
-from tests.probes.looks import SOON, Names, http
-from tests.probes.peers import Conversation, Script, answering, head, in_turn, ok, peer, redirect
+from tests.probes.looks import SOON, Names, NotConfigurable, http
+from tests.probes.peers import PATIENCE, Conversation, Script, answering, head, in_turn, ok, peer, redirect
 
 HERE = Names({NAME: ["127.0.0.1"]})
 
@@ -125,27 +130,82 @@ def test_interim_answers_are_passed_over(interim: bytes, tls: ssl.SSLContext) ->
         assert http(f"https://127.0.0.1:{server.port}/") == http_health.HEALTHY
 
 
+def test_the_connection_is_closed_though_the_peer_would_keep_it(tls: ssl.SSLContext) -> None:
+    ended = threading.Event()
+
+    def script(conversation: Conversation) -> None:
+        conversation.request()
+        conversation.say(ok())
+        with suppress(OSError):
+            conversation.rest()
+        ended.set()
+
+    with peer(script, tls) as server:
+        assert http(f"https://127.0.0.1:{server.port}/") == http_health.HEALTHY
+        assert ended.wait(PATIENCE)
+
+
+@given(
+    st.one_of(
+        st.text(max_size=60),
+        st.lists(
+            st.sampled_from([*"abc.:/@?#%[]*_-~ \\", "[::1]", "%41", "xn--", "\xe9", ":443", "//", "0x7f"])
+        ).map("".join),
+    )
+)
+def test_any_url_that_may_be_configured_ends_in_few_words(rest: str) -> None:
+    url = f"https://{rest}"
+    try:
+        outcome = http(url, resolve=lambda _host: ())
+    except NotConfigurable:
+        return
+    assert outcome in (outcomes.NOT_RESOLVED, http_health.NOT_ASKED)
+
+
 # -------------------------------------------------------------------------- trust
 
 
 @pytest.mark.parametrize(
-    ("names", "expired", "trusted"),
+    ("names", "year", "trusted", "outcome"),
     [
-        (["other.example"], False, True),
-        ([NAME], True, True),
-        ([NAME], False, False),
-        (["127.0.0.1"], False, True),
-        ([f"*.{NAME}"], False, True),
+        (["other.example"], None, True, secured.OTHER_NAME),
+        ([NAME], 2020, True, secured.EXPIRED),
+        ([NAME], 2999, True, secured.EXPIRED),
+        ([NAME], None, False, secured.NOT_TRUSTED),
+        (["127.0.0.1"], None, True, secured.OTHER_NAME),
+        ([f"*.{NAME}"], None, True, secured.OTHER_NAME),
     ],
-    ids=["wrong name", "expired", "unknown authority", "address for a name", "wildcard below"],
+    ids=["wrong name", "expired", "not yet", "unknown authority", "address for a name", "wildcard below"],
 )
 def test_a_certificate_that_is_not_good_is_not_accepted(
-    names: list[str], expired: bool, trusted: bool, authority: Authority
+    names: list[str], year: int | None, trusted: bool, outcome: Outcome, authority: Authority
 ) -> None:
-    context = authority.context(*names, expired=expired, trusted=trusted)
+    context = authority.context(*names, year=year, trusted=trusted)
     with peer(answering(ok()), context) as server:
-        assert http(f"https://{NAME}:{server.port}/", resolve=HERE) == secured.TLS_FAILED
+        assert http(f"https://{NAME}:{server.port}/", resolve=HERE) == outcome
         assert not server.requests
+
+
+def test_a_certificate_of_another_address_is_for_another_name(authority: Authority) -> None:
+    with peer(answering(ok()), authority.context("127.0.0.2")) as server:
+        assert http(f"https://127.0.0.1:{server.port}/") == secured.OTHER_NAME
+
+
+def test_a_certificate_that_is_signed_by_itself_is_not_trusted(authority: Authority) -> None:
+    with peer(answering(ok()), authority.context_signed_by_itself()) as server:
+        assert http(f"https://{NAME}:{server.port}/", resolve=HERE) == secured.NOT_TRUSTED
+
+
+def test_a_certificate_that_is_not_good_in_another_way_is_not_accepted_either() -> None:
+    # OpenSSL has a hundred reasons more; one sentence serves them.
+    revoked = ssl.SSLCertVerificationError()
+    revoked.verify_code = 23
+    assert secured._outcome_of(revoked) == secured.NOT_ACCEPTED
+
+
+def test_a_certificate_that_names_the_peer_in_prose_only_is_not_accepted(authority: Authority) -> None:
+    with peer(answering(ok()), authority.context_in_prose(NAME)) as server:
+        assert http(f"https://{NAME}:{server.port}/", resolve=HERE) == secured.OTHER_NAME
 
 
 def test_the_name_asked_for_is_the_name_that_is_verified(authority: Authority) -> None:
@@ -229,6 +289,10 @@ BROKEN: dict[str, Script] = {
     "ends in the trailers": answering(head("200 OK", "Transfer-Encoding: chunked") + b"0\r\nA: b"),
     "has a status that is no number": answering(head("abc OK") + b"x"),
     "has a line without end": endless(b"HTTP/1.1 200 OK\r\nX: ", b"x" * 4_096),
+    "sends interim answers without end": endless(b"", head("103 Early Hints")),
+    "sends trailers without end": endless(
+        head("200 OK", "Transfer-Encoding: chunked") + b"0\r\n", b"A: b\r\n" * 100
+    ),
     "has headers without end": endless(b"HTTP/1.1 200 OK\r\n", b"A: b\r\n"),
     "sends less than it declares": answering(head("200 OK", "Content-Length: 5") + b"four"),
     "declares a length that is no number": answering(head("200 OK", "Content-Length: few") + b"fine"),
@@ -239,6 +303,23 @@ BROKEN: dict[str, Script] = {
     "ends without the last chunk": answering(head("200 OK", "Transfer-Encoding: chunked") + b"4\r\nfine\r\n"),
     "has a chunk of no size": answering(head("200 OK", "Transfer-Encoding: chunked") + b"x\r\nfine\r\n"),
     "resets": reset,
+    "has a NUL in a header": answering(head("200 OK", "X: a\0b", "Content-Length: 4") + b"fine"),
+    **{
+        f"begins with {line!r}": answering(f"{line}\r\nContent-Length: 4\r\n\r\nfine".encode())
+        for line in (
+            "HTTP/1.1 2_0_0 OK",
+            "HTTP/1.1 +200 OK",
+            "HTTP/1.x200 OK",
+            "HTTP/1.1 0200 OK",
+            "HTTP/2 200",
+        )
+    },
+    **{
+        f"has a chunk of {size}": endless(
+            head("200 OK", "Transfer-Encoding: chunked") + f"{size}\r\n".encode(), b"x" * 4_096
+        )
+        for size in ("-1", "-2", "+4", "0x4", "1_0", " 4", "\u0664", "f" * 17, "")
+    },
 }
 
 
@@ -250,7 +331,7 @@ def test_an_error_it_is_when_the_peer(script: Script, tls: ssl.SSLContext) -> No
 
 def test_a_peer_without_tls_is_an_error() -> None:
     with peer(lambda it: it.say(ok())) as server:
-        assert http(f"https://127.0.0.1:{server.port}/") == secured.TLS_FAILED
+        assert http(f"https://127.0.0.1:{server.port}/") == secured.NO_TLS
 
 
 def test_a_peer_that_closes_at_once_is_an_error() -> None:
@@ -260,6 +341,14 @@ def test_a_peer_that_closes_at_once_is_an_error() -> None:
 
 def test_nobody_there_is_an_error(free_port: int) -> None:
     assert http(f"https://127.0.0.1:{free_port}/") == http_health.NOT_CONNECTED
+
+
+def test_the_dot_at_the_end_of_a_full_name_is_asked_for_and_not_part_of_the_certificate(
+    tls: ssl.SSLContext,
+) -> None:
+    names = Names({f"{NAME}.": ["127.0.0.1"]})
+    with peer(answering(ok()), tls) as server:
+        assert http(f"https://{NAME}.:{server.port}/", resolve=names) == http_health.HEALTHY
 
 
 def test_a_name_that_does_not_resolve_is_an_error() -> None:
@@ -327,6 +416,12 @@ def test_a_declared_length_over_the_cap_fails_before_the_body(length: str, tls: 
 def test_an_endless_body_ends_at_the_cap(start: bytes, tls: ssl.SSLContext) -> None:
     with peer(endless(start, b"1000\r\n" + b"x" * 4_096 + b"\r\n"), tls) as server:
         assert http(f"https://127.0.0.1:{server.port}/", cap=1_048_576) == http_health.TOO_LARGE
+
+
+def test_a_small_body_in_ever_so_many_chunks_is_no_answer(tls: ssl.SSLContext) -> None:
+    start = head("200 OK", "Transfer-Encoding: chunked")
+    with peer(endless(start, b"1\r\nx\r\n" * 100), tls) as server:
+        assert http(f"https://127.0.0.1:{server.port}/", cap=1_048_576) == http_health.NO_ANSWER
 
 
 # --------------------------------------------------------------------------- time
@@ -441,7 +536,6 @@ def test_three_redirects_are_followed_and_a_fourth_is_not(tls: ssl.SSLContext) -
         "https:\\\\{name}:{port}\\",
         "/with space",
         "/\xe4",
-        "/\x00",
         "ftp://{name}:{port}/",
         "file:///etc/hostname",
         "javascript:x",

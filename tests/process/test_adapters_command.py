@@ -3,7 +3,6 @@
 import fcntl
 import json
 import os
-import shutil
 import signal
 import socket
 import sqlite3
@@ -15,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import pytest
@@ -173,12 +173,44 @@ def test_a_refusal_has_a_line_for_each_fault_with_field_and_rule(service: Servic
     assert shown(service, "http_health")["expected_version"] == 1
 
 
-def test_a_root_that_is_not_there_is_refused(service: Service) -> None:
-    done = adapters(service, "set", "file_exists", "--file", "-", given=files(service.root / "missing"))
+def test_a_root_that_is_not_there_is_refused_by_its_place_and_path(service: Service) -> None:
+    missing = service.root / "missing"
+    configuration = {"type": "file_exists", "roots": [str(service.root), str(missing)], "aliases": {}}
+    given = json.dumps({"enabled": True, "configuration": configuration})
+    done = adapters(service, "set", "file_exists", "--file", "-", given=given)
     assert done.code == 1
-    assert "configuration.roots" in done.err
-    assert "director" in done.err
+    assert done.err == (
+        f"remindi: configuration.roots, entry 2 ({missing}):"
+        " must be the absolute path of a directory that is there and that the service may enter\n"
+    )
     assert shown(service)["expected_version"] == 1
+    if service.alive():
+        assert str(missing) not in json.dumps(service.log_lines())
+
+
+def test_an_alias_that_a_symbolic_link_leads_out_of_the_roots_is_told_of_links(service: Service) -> None:
+    root = service.root / "watched"
+    root.mkdir()
+    (root / "sub").symlink_to(service.root)
+    done = adapters(service, "set", "file_exists", "--file", "-", given=files(root))
+    assert done.code == 1
+    assert done.err.startswith("remindi: configuration.aliases.marker: must be an absolute path")
+    assert "symbolic links" in done.err
+
+
+def test_a_private_address_is_not_probed_and_says_how_to_allow_it(service: Service) -> None:
+    alias = {"host": "127.0.0.1", "port": 9, "allow_private": False}
+    given = {"enabled": True, "configuration": {"type": "tcp_reachable", "aliases": {"near": alias}}}
+    adapters(service, "set", "tcp_reachable", "--file", "-", given=json.dumps(given))
+    done = adapters(service, "test", "tcp_reachable", "near")
+    assert done.code == 1
+    status, how = done.out.splitlines()
+    assert status.endswith("the alias does not allow private addresses.")
+    assert '"allow_private": true' in how
+    alias["host"] = "169.254.169.254"
+    adapters(service, "set", "tcp_reachable", "--file", "-", given=json.dumps(given))
+    (status,) = adapters(service, "test", "tcp_reachable", "near").out.splitlines()
+    assert "no alias may reach" in status
 
 
 def test_a_stale_version_is_told_what_to_do(service: Service) -> None:
@@ -206,10 +238,16 @@ def test_an_unknown_alias_is_named_with_those_there_are(service: Service) -> Non
     adapters(service, "set", "file_exists", "--file", "-", given=files(service.root))
     done = adapters(service, "test", "file_exists", "other")
     assert (done.code, done.err) == (1, "remindi: file_exists has no alias other; it has marker\n")
+    as_json = adapters(service, "test", "file_exists", "other", "--json")
+    assert (as_json.code, as_json.err) == (done.code, done.err)
+    assert as_json.json()["error"]["details"]["errors"] == [{"field": "/alias", "reason": "unknown_alias"}]
+    done = adapters(service, "test", "http_health", "other")
+    assert (done.code, done.err) == (1, "remindi: http_health has no alias other; it has none\n")
     done = adapters(service, "test", "observation_window_ended", "other")
-    assert (done.code, done.err) == (
-        1,
-        "remindi: observation_window_ended has no alias other; it has none\n",
+    assert done.code == 1
+    assert done.err == (
+        "remindi: observation_window_ended has no aliases, so there is nothing to test;"
+        " enabled is all that it is set to\n"
     )
 
 
@@ -278,7 +316,13 @@ def test_it_never_writes_beside_a_running_service(make_service: MakeService) -> 
     with make_service() as service:
         adapters(service, "set", "file_exists", "--file", "-", given=files(service.root))
         (line,) = [line for line in service.log_lines() if line.get("operation") == "update_adapter"]
-        assert line["code"] == "OK"
+        assert (line["code"], line["adapter_name"]) == ("OK", "file_exists")
+        adapters(service, "test", "file_exists", "a-name-of-an-alias")
+        adapters(service, "show", "a-name-of-nothing")
+        *_, tried, row, nothing = service.log_lines()
+        assert [tried["adapter_name"], row["adapter_name"]] == ["file_exists"] * 2
+        assert nothing["adapter_name"] == "unknown"
+        assert "a-name" not in json.dumps([tried, row, nothing])
         with closing(sqlite3.connect(service.database)) as database:
             rows = database.execute("SELECT type, actor, request_id, outcome, details FROM audit").fetchall()
         details = '{"adapter_name": "file_exists"}'
@@ -481,8 +525,30 @@ def test_faults_of_the_environment_are_told_as_at_a_start(unstarted: Service) ->
     del unstarted.env["REMINDI_MCP_TOKEN"]
     done = adapters(unstarted, "list")
     assert done.code == 78
-    assert "REMINDI_MCP_TOKEN is required" in done.err
-    assert "--env-file" in done.err
+    first, *others = done.err.splitlines()
+    assert first == "remindi: Name the env file of the service with --env-file."
+    assert [line.split()[1] for line in others] == ["REMINDI_MCP_TOKEN"]
+
+
+def test_what_leads_to_the_data_is_enough(service: Service) -> None:
+    for name in ("REMINDI_WEBUI_USERNAME", "REMINDI_WEBUI_PASSWORD"):
+        del service.env[name]
+    service.env["REMINDI_LOG_LEVEL"] = "no such level"
+    assert adapters(service, "list").code == 0
+
+
+def test_options_may_stand_before_the_action_too(stopped: Service) -> None:
+    file = stopped.root / "remindi.env"
+    file.write_text("".join(f"{name}={value}\n" for name, value in stopped.env.items() if "REMINDI_" in name))
+    for name in [name for name in stopped.env if "REMINDI_" in name]:
+        del stopped.env[name]
+    for arguments in (
+        ("--env-file", str(file), "--json", "list"),
+        ("list", "--json", "--env-file", str(file)),
+        ("--env-file", "missing.env", "--json", "list", "--env-file", str(file)),
+    ):
+        done = adapters(stopped, *arguments)
+        assert (done.code, done.json()["ok"]) == (0, True)
 
 
 def test_the_env_file_of_make_serve_is_found_from_the_checkout(tmp_path: Path) -> None:
@@ -510,6 +576,12 @@ def test_a_broken_env_file_is_named(unstarted: Service) -> None:
     assert "broken.env, line 1" in done.err
 
 
+BECOME_NOBODY: Final = (
+    *("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--bounding-set=-all", "--"),
+)
+WHO: Final = f"permission denied. Run this as the user of the service; this is uid {NOBODY}.\n"
+
+
 @needs_root
 @pytest.mark.parametrize("runs", [True, False])
 def test_another_user_is_told_whose_it_is(make_service: MakeService, runs: bool) -> None:
@@ -517,15 +589,61 @@ def test_another_user_is_told_whose_it_is(make_service: MakeService, runs: bool)
     service.start()
     if not runs:
         service.stop()
-    reach = shutil.which("setpriv")
-    assert reach is not None
-    become = (reach, f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--bounding-set=-all", "--")
-    done = adapters(service, "list", prefix=become, cwd=Path("/"))
-    assert done.code == 73, done
-    assert f"uid {NOBODY}" in done.err
-    assert "REMINDI_DB_PATH" in done.err
+    done = adapters(service, "list", prefix=BECOME_NOBODY, cwd=Path("/"))
+    assert (done.code, done.err) == (
+        73,
+        f"remindi: {service.database} (REMINDI_DB_PATH) cannot be used: {WHO}",
+    )
     if runs:
         service.stop()
+
+
+@pytest.fixture
+def checkout(unstarted: Service) -> Iterator[Path]:
+    """A folder that everybody may enter, with a state as `make serve` makes it, which its user alone may."""
+    for name in [name for name in unstarted.env if name.startswith("REMINDI_")]:
+        del unstarted.env[name]
+    with TemporaryDirectory(prefix="remindi-test-") as folder:
+        Path(folder).chmod(0o755)
+        subprocess.run(
+            [sys.executable, "-m", "remindi", "init"],
+            cwd=folder,
+            env=unstarted.env | {"PYTHONPATH": str(Path(__file__).parents[2])},
+            check=True,
+            capture_output=True,
+        )
+        yield Path(folder)
+
+
+@needs_root
+@pytest.mark.parametrize("mode", [0o700, 0o755])
+def test_an_env_file_of_another_user_is_told_whether_it_is_named_or_found(
+    unstarted: Service, checkout: Path, mode: int
+) -> None:
+    (checkout / ".remindi").chmod(mode)
+    file = Path(".remindi", "remindi.env")
+    done = adapters(unstarted, "list", prefix=BECOME_NOBODY, cwd=checkout)
+    assert (done.code, done.err) == (78, f"remindi: {file}: cannot be read: {WHO}")
+    done = adapters(unstarted, "list", "--env-file", str(checkout / file), prefix=BECOME_NOBODY)
+    assert (done.code, done.err) == (78, f"remindi: {checkout / file}: cannot be read: {WHO}")
+
+
+@needs_root
+def test_root_enters_a_service_of_another_user_while_it_runs_and_leaves_its_files_alone() -> None:
+    with TemporaryDirectory(prefix="remindi-test-") as folder:
+        Path(folder).chmod(0o755)
+        service = Service(Path(folder) / "service", prefix=BECOME_NOBODY)
+        for place in (service.root, service.root / "tmp"):
+            os.chown(place, NOBODY, NOBODY)
+        with service:
+            assert adapters(service, "list").code == 0
+        before = set(service.data.iterdir())
+        done = adapters(service, "list")
+        assert (done.code, done.err) == (
+            73,
+            f"remindi: {service.data} (REMINDI_DB_PATH) belongs to uid {NOBODY}: run this as uid {NOBODY}.\n",
+        )
+        assert {path: path.stat().st_uid for path in service.data.iterdir()} == dict.fromkeys(before, NOBODY)
 
 
 @needs_root

@@ -1,5 +1,7 @@
 """Conditions on the real process: from an alias to a due item, and what is told of a target: nothing."""
 
+import json
+import re
 import socket
 from pathlib import Path
 
@@ -11,6 +13,7 @@ from tests.process.acts import completion
 from tests.process.probing import adapters, check, condition, configure, tune
 from tests.service import Json, Service, eventually
 
+README = Path(__file__).parents[2] / "README.md"
 WORDS = ("secret-host", "secret-path", "secret-body", "secret-root", "192.168.77.5")
 """Of targets, as they are configured below; nobody but the administrator may read them."""
 
@@ -59,6 +62,30 @@ def test_a_marker_file_makes_an_item_due_and_its_completion_still_demands_eviden
     refused = service.call("remindi_complete", bare)["error"]
     assert refused["details"]["errors"] == [{"field": "/evidence", "reason": "needs_reference"}]
     assert service.call("remindi_complete", completion(remindi_id, item["version"]))["ok"] is True
+
+
+def test_the_example_of_the_readme_goes_as_it_says(service: Service, tmp_path: Path) -> None:
+    """Its own words, with a folder of the test in place of the one that it names."""
+    blocks = re.findall(r"```json\n(.*?)```", README.read_text(), re.DOTALL)
+    (configuration,) = (block for block in blocks if '"type": "file_exists"' in block)
+    (adding,) = (block for block in blocks if '"adapter": "file_exists"' in block)
+    (shown,) = (block for block in blocks if '"next_fire_at": null' in block)
+    folder = tmp_path / "reports"
+    (folder / "nightly").mkdir(parents=True)
+    given = json.loads(configuration.replace("/srv/reports", str(folder)))
+    assert adapters(service, "set", "file_exists", "--file", "-", given=given).returncode == 0
+    (folder / "nightly" / "done").touch()
+    remindi_id = added(service, json.loads(adding))
+    (item,) = service.call("remindi_check", {"project_id": "shop", "lifecycle_event": "task_start"})["data"][
+        "items"
+    ]
+    example = json.loads(shown)
+    assert item.keys() == example.keys()
+    told = {"remindi_id", "due_since", "version"}
+    assert {key: item[key] for key in item if key not in told} == {
+        key: example[key] for key in example if key not in told
+    }
+    assert item["remindi_id"] == remindi_id
 
 
 def test_the_scheduler_looks_when_nobody_checks(make_service: MakeService, tmp_path: Path) -> None:

@@ -3,7 +3,10 @@
 from actors.messages.readers import ListDueConditions
 from actors.messages.writer import ApplyProbes
 from actors.probing import unprobed
+from actors.store.evaluations import PROBES_AWAITED
 from remindi.events import LifecycleEvent
+from remindi.instants import stamp
+from remindi.settings import ADAPTER_TIMEOUT_SECONDS, DEFAULTS
 from tests.fakes.script import PAST, Script
 
 
@@ -42,3 +45,17 @@ def test_a_condition_whose_manual_check_lies_ahead_is_left_alone(script: Script)
     name = add(script, "2900-01-01T00:00:00Z")
     assert apply_unprobed(script) == 0
     assert (script.item(name)["state"], script.item(name)["version"]) == ("scheduled", 1)
+
+
+def test_a_pass_waits_for_the_probe_of_a_reached_manual_check_and_not_for_ever(script: Script) -> None:
+    clock = script.core.clock
+    name = add(script, stamp(clock.now() + 60_000))
+    clock.advance(60 + PROBES_AWAITED * DEFAULTS[ADAPTER_TIMEOUT_SECONDS] - 1)
+    script.pass_()
+    assert script.item(name)["state"] == "scheduled"
+    clock.advance(1)
+    script.pass_()
+    item = script.item(name)
+    assert (item["state"], item["due_since"]) == ("due", stamp(clock.now()))
+    events = script.core.data("remindi_history", remindi_id=name)["events"]
+    assert [event["event_type"] for event in events] == ["created", "became_due"]

@@ -1,5 +1,6 @@
 """The command line: what may be said, what init makes, what schema compares, which codes it ends with."""
 
+import json
 import os
 import stat
 import subprocess
@@ -24,6 +25,7 @@ from remindi.cli.arguments import (
 )
 from remindi.cli.envfile import read_env_file
 from remindi.config import VARIABLES, Loaded, load
+from remindi.inputs.adapters import AdapterUpdate, read_adapter_update
 
 ROOT = Path(__file__).parents[2]
 
@@ -57,6 +59,10 @@ ROOT = Path(__file__).parents[2]
             ["adapters", "test", "n", "a"],
             TryAliasArguments(env_file=None, as_json=False, name="n", alias="a"),
         ),
+        (
+            ["adapters", "--env-file", "a.env", "--json", "list"],
+            ListAdaptersArguments(env_file=Path("a.env"), as_json=True),
+        ),
     ],
 )
 def test_each_command_has_its_arguments(argv: list[str], expected: object) -> None:
@@ -84,6 +90,10 @@ def test_each_command_has_its_arguments(argv: list[str], expected: object) -> No
         ["adapters", "set", "--file", "f"],
         ["adapters", "test", "n"],
         ["adapters", "list", "--js"],
+        ["adapters", "list", "--env-file="],
+        ["adapters", "--env-file", "", "list"],
+        ["adapters", "set", "n", "--file="],
+        ["serve", "--env-file="],
     ],
 )
 def test_a_wrong_command_line_ends_with_the_usage_code_and_points_to_help(
@@ -95,6 +105,38 @@ def test_a_wrong_command_line_ends_with_the_usage_code_and_points_to_help(
     told = capsys.readouterr()
     assert told.out == ""
     assert "--help" in told.err
+
+
+@pytest.mark.parametrize(
+    ("argv", "help_of"),
+    [
+        (["adapters", "list", "n"], "remindi adapters list"),
+        (["adapters", "set", "n"], "remindi adapters set"),
+        (["adapters", "test", "n", "a", "--loud"], "remindi adapters test"),
+        (["adapters", "remove"], "remindi adapters"),
+        (["serve", "extra"], "remindi serve"),
+        (["nonsense"], "remindi"),
+    ],
+)
+def test_a_fault_points_to_the_help_of_what_was_called(
+    argv: list[str], help_of: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        parse(argv)
+    assert capsys.readouterr().err.endswith(f"Try '{help_of} --help'.\n")
+
+
+def test_the_help_of_adapters_says_where_the_configuration_is_sought_and_what_a_file_holds(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for argv in (["adapters", "--help"], ["adapters", "set", "--help"]):
+        with pytest.raises(SystemExit):
+            parse(argv)
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "--env-file, else .remindi/remindi.env in the current directory" in shown
+    example = json.loads(shown[shown.index("{") : shown.rindex("}") + 1])
+    update = read_adapter_update("tcp_reachable", example | {"expected_version": 1})
+    assert isinstance(update, AdapterUpdate), update
 
 
 def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:

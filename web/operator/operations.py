@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Final, NamedTuple
 
 from actors.address import ActorError
-from remindi import views
+from remindi import audit, views
 from remindi.errors import ErrorCode, Refusal
 from remindi.events import ActorType, Caller
 from remindi.identifiers import uuid_text
@@ -95,9 +95,8 @@ class Operations:
         caller = Caller(ActorType.USER, ACTOR_ID, uuid_text(self._door.ids.next()))
         name, outcome = await self._outcome(request, caller)
         refused = outcome.code.value if isinstance(outcome, Refusal) else None
-        log.info(
-            "operator", extra={"request_id": caller.request_id, "operation": name, "code": refused or "OK"}
-        )
+        about = {"request_id": caller.request_id, "operation": name, **_about_adapter(request)}
+        log.info("operator", extra=about | {"code": refused or "OK"})
         return self._envelope(caller, outcome)
 
     def refuse(self, refusal: Refusal) -> Json:
@@ -141,3 +140,12 @@ class Operations:
             return True
         # A damaged database is read and never written (contract section 16).
         return operation.changes and board.startup == "damaged"
+
+
+def _about_adapter(request: object) -> Json:
+    """What a log line may say of the adapter that is asked for; names of aliases are nobody's business."""
+    match request:
+        case {"arguments": {"adapter_name": str(name)}}:
+            return audit.about_adapter(name)
+        case _:
+            return {}
