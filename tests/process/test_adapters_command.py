@@ -3,16 +3,17 @@
 import fcntl
 import json
 import os
+import shutil
 import signal
 import socket
 import sqlite3
 import stat
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -21,42 +22,29 @@ import pytest
 
 from tests.conftest import MakeService
 from tests.process.acts import new_item
+from tests.process.shell import Done, in_a_process, remindi
 from tests.service import Service, eventually
 
 NOBODY: Final = 65_534
+BARE: Final[dict[str, Any]] = {
+    "file_exists": {"roots": [], "aliases": {}},
+    "http_health": {"aliases": {}},
+    "observation_window_ended": {},
+    "tcp_reachable": {"aliases": {}},
+}
 SOCKET: Final = "remindi.sock"
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="becomes another user, or mounts")
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
-    """What a command said."""
-
-    code: int
-    out: str
-    err: str
-
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-
 def adapters(
     service: Service, *arguments: str, given: str = "", prefix: tuple[str, ...] = (), cwd: Path | None = None
 ) -> Done:
-    """Run the command in the environment of a service."""
-    done = subprocess.run(
-        [*prefix, sys.executable, "-m", "remindi", "adapters", *arguments],
-        env=service.env,
-        cwd=cwd or service.root,
-        input=given,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert "Traceback" not in done.stderr
-    return Done(done.returncode, done.stdout, done.stderr)
+    """Run the command in the environment of a service; in a process of its own where it is somebody else."""
+    if prefix or threading.current_thread() is not threading.main_thread():
+        line = ("adapters", *arguments)
+        return in_a_process(line, service.env, cwd or service.root, given=given, prefix=prefix)
+    return remindi(service, "adapters", *arguments, given=given, cwd=cwd)
 
 
 def files(root: Path, *, enabled: bool = True) -> str:
@@ -71,26 +59,45 @@ def files(root: Path, *, enabled: bool = True) -> str:
 def shown(service: Service, name: str = "file_exists") -> Any:
     done = adapters(service, "show", name)
     assert done.code == 0, done
-    return done.json()
+    return json.loads(done.out)
 
 
-@pytest.fixture(params=["running", "stopped"])
-def service(request: pytest.FixtureRequest, make_service: MakeService) -> Iterator[Service]:
-    """A service that has been started once, and that runs or does not."""
-    made = make_service()
-    with made:
-        if request.param == "running":
-            yield made
-            return
-    yield made
+def told_of(service: Service, operation: str) -> list[Any]:
+    """What the log of a service says of an operation."""
+    return [line for line in service.log_lines() if line.get("operation") == operation]
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A service that runs for all tests here."""
+    with Service(tmp_path_factory.mktemp("running") / "service") as service:
+        yield service
+
+
+@pytest.fixture(scope="module")
+def state(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The data directory of a service that has been started once and stopped."""
+    with Service(tmp_path_factory.mktemp("state") / "service") as service:
+        pass
+    return service.data
 
 
 @pytest.fixture
-def stopped(make_service: MakeService) -> Service:
+def stopped(make_service: MakeService, state: Path) -> Service:
     """A service that has been started once and does not run."""
-    made = make_service()
-    with made:
-        pass
+    service = make_service()
+    shutil.copytree(state, service.data)
+    return service
+
+
+@pytest.fixture(params=["running", "stopped"])
+def service(request: pytest.FixtureRequest) -> Service:
+    """A service that has been started once, and that runs or does not; its adapters are disabled and bare."""
+    made: Service = request.getfixturevalue(request.param)
+    for name in BARE if made.alive() else ():
+        configuration = {"type": name, **BARE[name]}
+        given = json.dumps({"enabled": False, "configuration": configuration})
+        assert adapters(made, "set", name, "--file", "-", given=given).code == 0
     return made
 
 
@@ -108,31 +115,38 @@ def test_list_shows_the_four_to_people_and_to_machines(service: Service) -> None
     assert (done.code, done.err) == (0, "")
     head, *rows = [line.split() for line in done.out.splitlines()]
     assert head == ["NAME", "ENABLED", "ALIASES", "VERSION", "UPDATED"]
-    names = ["file_exists", "http_health", "observation_window_ended", "tcp_reachable"]
-    assert [row[:4] for row in rows] == [[name, "no", "-", "1"] for name in names]
-    listed = adapters(service, "list", "--json").json()
-    assert [row["adapter_name"] for row in listed["data"]["adapters"]] == names
+    assert [row[:3] for row in rows] == [[name, "no", "-"] for name in BARE]
+    listed = adapters(service, "list", "--json").json()["data"]["adapters"]
+    assert [(row["adapter_name"], str(row["version"])) for row in listed] == [
+        (row[0], row[3]) for row in rows
+    ]
 
 
 def test_what_show_prints_is_what_set_takes(service: Service) -> None:
     before = shown(service)
+    version = before["expected_version"]
     assert before == {
         "enabled": False,
         "configuration": {"type": "file_exists", "roots": [], "aliases": {}},
-        "expected_version": 1,
+        "expected_version": version,
     }
     file = service.root / "adapter.json"
     file.write_text(json.dumps(before | {"enabled": True}, indent=2))
     done = adapters(service, "set", "file_exists", "--file", str(file))
-    assert (done.code, done.out, done.err) == (0, "file_exists is enabled, at version 2.\n", "")
-    assert shown(service) == before | {"enabled": True, "expected_version": 2}
+    assert (done.code, done.out, done.err) == (
+        0,
+        f"file_exists is enabled, at version {version + 1}.\n",
+        "",
+    )
+    assert shown(service) == before | {"enabled": True, "expected_version": version + 1}
 
 
-def test_set_show_edit_and_test_from_alias_to_satisfied(service: Service) -> None:
-    root = service.root / "watched"
+def test_set_show_edit_and_test_from_alias_to_satisfied(service: Service, tmp_path: Path) -> None:
+    root = tmp_path / "watched"
     root.mkdir()
+    version = shown(service)["expected_version"] + 1
     done = adapters(service, "set", "file_exists", "--file", "-", given=files(root))
-    assert (done.code, done.out) == (0, "file_exists is enabled, at version 2, with marker.\n")
+    assert (done.code, done.out) == (0, f"file_exists is enabled, at version {version}, with marker.\n")
     done = adapters(service, "test", "file_exists", "marker")
     assert done.code == 1
     assert done.out.startswith("unsatisfied (")
@@ -156,6 +170,7 @@ def test_a_disabled_adapter_is_not_probed_and_says_how_to_enable_it(service: Ser
 
 
 def test_a_refusal_has_a_line_for_each_fault_with_field_and_rule(service: Service) -> None:
+    before = shown(service, "http_health")
     alias = {"url": "http://x.example", "expected_statuses": [], "max_response_bytes": 1}
     given = {"enabled": True, "configuration": {"type": "http_health", "aliases": {"api": alias}}}
     done = adapters(service, "set", "http_health", "--file", "-", given=json.dumps(given))
@@ -170,10 +185,11 @@ def test_a_refusal_has_a_line_for_each_fault_with_field_and_rule(service: Servic
         " configuration.aliases.api.url",
         " configuration.aliases.api.expected_statuses",
     ]
-    assert shown(service, "http_health")["expected_version"] == 1
+    assert shown(service, "http_health") == before
 
 
 def test_a_root_that_is_not_there_is_refused_by_its_place_and_path(service: Service) -> None:
+    before = shown(service)
     missing = service.root / "missing"
     configuration = {"type": "file_exists", "roots": [str(service.root), str(missing)], "aliases": {}}
     given = json.dumps({"enabled": True, "configuration": configuration})
@@ -183,15 +199,17 @@ def test_a_root_that_is_not_there_is_refused_by_its_place_and_path(service: Serv
         f"remindi: configuration.roots, entry 2 ({missing}):"
         " must be the absolute path of a directory that is there and that the service may enter\n"
     )
-    assert shown(service)["expected_version"] == 1
+    assert shown(service) == before
     if service.alive():
         assert str(missing) not in json.dumps(service.log_lines())
 
 
-def test_an_alias_that_a_symbolic_link_leads_out_of_the_roots_is_told_of_links(service: Service) -> None:
-    root = service.root / "watched"
+def test_an_alias_that_a_symbolic_link_leads_out_of_the_roots_is_told_of_links(
+    service: Service, tmp_path: Path
+) -> None:
+    root = tmp_path / "watched"
     root.mkdir()
-    (root / "sub").symlink_to(service.root)
+    (root / "sub").symlink_to(tmp_path)
     done = adapters(service, "set", "file_exists", "--file", "-", given=files(root))
     assert done.code == 1
     assert done.err.startswith("remindi: configuration.aliases.marker: must be an absolute path")
@@ -214,15 +232,16 @@ def test_a_private_address_is_not_probed_and_says_how_to_allow_it(service: Servi
 
 
 def test_a_stale_version_is_told_what_to_do(service: Service) -> None:
-    given = json.dumps(json.loads(files(service.root)) | {"expected_version": 7})
+    version = shown(service)["expected_version"]
+    given = json.dumps(json.loads(files(service.root)) | {"expected_version": version + 6})
     done = adapters(service, "set", "file_exists", "--file", "-", given=given)
     assert done.code == 1
     assert done.err == (
-        "remindi: file_exists has changed since and is at version 1 now; nothing was set."
+        f"remindi: file_exists has changed since and is at version {version} now; nothing was set."
         " Show it again, edit that, and set it.\n"
     )
     done = adapters(service, "set", "file_exists", "--file", "-", "--json", given=given)
-    assert done.json()["error"]["details"] == {"current_version": 1}
+    assert done.json()["error"]["details"] == {"current_version": version}
 
 
 @pytest.mark.parametrize("action", [("show",), ("test", "x"), ("set", "--file", "-")])
@@ -285,23 +304,20 @@ def test_the_wrong_command_line_is_a_usage_error(unstarted: Service) -> None:
 # ----------------------------------------------------------------------- running
 
 
-def test_what_is_set_is_in_force_for_the_next_request(make_service: MakeService) -> None:
-    with make_service() as service:
-        item = new_item("now") | {
-            "trigger": {
-                "type": "condition",
-                "adapter": "file_exists",
-                "parameters": {"path_alias": "marker"},
-            }
-        }
-        refused = service.call("remindi_add", item)
-        assert refused["error"]["code"] == "ADAPTER_DISABLED"
-        assert adapters(service, "set", "file_exists", "--file", "-", given=files(service.root)).code == 0
-        assert service.call("remindi_add", item)["ok"]
+def test_what_is_set_is_in_force_for_the_next_request(running: Service) -> None:
+    item = new_item("now") | {
+        "trigger": {"type": "condition", "adapter": "file_exists", "parameters": {"path_alias": "marker"}}
+    }
+    given = {enabled: files(running.root, enabled=enabled) for enabled in (False, True)}
+    assert adapters(running, "set", "file_exists", "--file", "-", given=given[False]).code == 0
+    assert running.call("remindi_add", item)["error"]["code"] == "ADAPTER_DISABLED"
+    assert adapters(running, "set", "file_exists", "--file", "-", given=given[True]).code == 0
+    assert running.call("remindi_add", item)["ok"]
 
 
 def test_two_who_set_the_same_version_are_told_apart(service: Service) -> None:
-    given = json.dumps(json.loads(files(service.root)) | {"expected_version": 1})
+    version = shown(service)["expected_version"]
+    given = json.dumps(json.loads(files(service.root)) | {"expected_version": version})
     with ThreadPoolExecutor(2) as threads:
         both = [
             threads.submit(adapters, service, "set", "file_exists", "--file", "-", given=given)
@@ -309,17 +325,20 @@ def test_two_who_set_the_same_version_are_told_apart(service: Service) -> None:
         ]
     ends = sorted((done.result() for done in both), key=lambda done: done.code)
     assert [done.code for done in ends] == [0, 1]
-    assert "at version 2 now; nothing was set" in ends[1].err
+    assert f"at version {version + 1} now; nothing was set" in ends[1].err
 
 
 def test_it_never_writes_beside_a_running_service(make_service: MakeService) -> None:
     with make_service() as service:
         adapters(service, "set", "file_exists", "--file", "-", given=files(service.root))
-        (line,) = [line for line in service.log_lines() if line.get("operation") == "update_adapter"]
+        (line,) = eventually(lambda: told_of(service, "update_adapter"))
         assert (line["code"], line["adapter_name"]) == ("OK", "file_exists")
         adapters(service, "test", "file_exists", "a-name-of-an-alias")
         adapters(service, "show", "a-name-of-nothing")
-        *_, tried, row, nothing = service.log_lines()
+        (tried,) = eventually(lambda: told_of(service, "try_alias"))
+        # The first was asked for by the set.
+        eventually(lambda: len(told_of(service, "get_adapter")) == 3)
+        _, row, nothing = told_of(service, "get_adapter")
         assert [tried["adapter_name"], row["adapter_name"]] == ["file_exists"] * 2
         assert nothing["adapter_name"] == "unknown"
         assert "a-name" not in json.dumps([tried, row, nothing])
@@ -352,7 +371,7 @@ def test_after_a_kill_the_command_works_alone_and_the_next_start_takes_the_place
     assert adapters(service, "set", "file_exists", "--file", "-", given=files(service.root)).code == 0
     with service:
         assert shown(service)["expected_version"] == 2
-        assert service.log_lines()[-1]["operation"] == "get_adapter"
+        assert eventually(lambda: told_of(service, "get_adapter"))
         assert service.call("remindi_list", {"project_id": "killed"})["data"]["items"]
 
 
@@ -363,7 +382,7 @@ def test_a_data_directory_with_a_long_path_has_a_socket_too(make_service: MakeSe
     with service:
         assert (deep / SOCKET).is_socket()
         assert adapters(service, "list").code == 0
-        assert any(line.get("operation") == "list_adapters" for line in service.log_lines())
+        assert eventually(lambda: told_of(service, "list_adapters"))
 
 
 def test_where_no_socket_can_be_made_the_service_warns_once_and_runs(make_service: MakeService) -> None:
@@ -437,35 +456,31 @@ def said(service: Service, line: bytes) -> Any:
             return json.loads(incoming.readline())
 
 
-def test_what_is_no_json_line_is_answered_and_the_service_goes_on(make_service: MakeService) -> None:
-    with make_service() as service:
-        for line in (
-            b"\n",
-            b"hello\n",
-            b"\xff\xfe\n",
-            b'{"operation": NaN}\n',
-            b"[" * 70 + b"]" * 70 + b"\n",
-        ):
-            error = said(service, line)["error"]
-            assert (error["code"], error["details"]) == (
-                "VALIDATION_ERROR",
-                {"errors": [{"field": "", "reason": "json"}]},
-            )
-        assert said(service, b"1" * 1_100_000)["error"]["code"] == "LIMIT_EXCEEDED"
-        assert said(service, b'{"operation":"list_adapters","arguments":{}}\n')["ok"]
+def test_what_is_no_json_line_is_answered_and_the_service_goes_on(running: Service) -> None:
+    for line in (
+        b"\n",
+        b"hello\n",
+        b"\xff\xfe\n",
+        b'{"operation": NaN}\n',
+        b"[" * 70 + b"]" * 70 + b"\n",
+    ):
+        error = said(running, line)["error"]
+        assert (error["code"], error["details"]) == (
+            "VALIDATION_ERROR",
+            {"errors": [{"field": "", "reason": "json"}]},
+        )
+    assert said(running, b"1" * 1_100_000)["error"]["code"] == "LIMIT_EXCEEDED"
+    assert said(running, b'{"operation":"list_adapters","arguments":{}}\n')["ok"]
 
 
-def test_those_who_hold_connections_cost_the_service_nothing_and_the_ninth_is_told(
-    make_service: MakeService,
-) -> None:
-    with make_service() as service:
-        with ExitStack() as held:
-            for _ in range(8):
-                held.enter_context(dialled(service))
-            refusal = eventually(lambda: said(service, b'{"operation":"list_adapters","arguments":{}}\n'))
-            assert refusal["error"]["code"] == "LIMIT_EXCEEDED"
-            assert service.call("remindi_add", new_item("held"))["ok"]
-        eventually(lambda: adapters(service, "list").code == 0)
+def test_those_who_hold_connections_cost_the_service_nothing_and_the_ninth_is_told(running: Service) -> None:
+    with ExitStack() as held:
+        for _ in range(8):
+            held.enter_context(dialled(running))
+        refusal = eventually(lambda: said(running, b'{"operation":"list_adapters","arguments":{}}\n'))
+        assert refusal["error"]["code"] == "LIMIT_EXCEEDED"
+        assert running.call("remindi_add", new_item("held"))["ok"]
+    eventually(lambda: adapters(running, "list").code == 0)
 
 
 # ----------------------------------------------------------------------- stopped
@@ -487,7 +502,10 @@ def test_no_database_is_made(make_service: MakeService) -> None:
     assert not service.data.exists()
 
 
-def test_somebody_else_who_holds_the_directory_is_told_of(stopped: Service) -> None:
+def test_somebody_else_who_holds_the_directory_is_told_of(
+    stopped: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("remindi.cli.operator._PATIENCE_SECONDS", 0.2)
     with (stopped.data / "remindi.lock").open("r+") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         done = adapters(stopped, "list")
@@ -530,10 +548,10 @@ def test_faults_of_the_environment_are_told_as_at_a_start(unstarted: Service) ->
     assert [line.split()[1] for line in others] == ["REMINDI_MCP_TOKEN"]
 
 
-def test_what_leads_to_the_data_is_enough(service: Service) -> None:
+def test_what_leads_to_the_data_is_enough(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("REMINDI_WEBUI_USERNAME", "REMINDI_WEBUI_PASSWORD"):
-        del service.env[name]
-    service.env["REMINDI_LOG_LEVEL"] = "no such level"
+        monkeypatch.delitem(service.env, name)
+    monkeypatch.setitem(service.env, "REMINDI_LOG_LEVEL", "no such level")
     assert adapters(service, "list").code == 0
 
 
@@ -560,7 +578,7 @@ def test_the_env_file_of_make_serve_is_found_from_the_checkout(tmp_path: Path) -
         del service.env[name]
     with service:
         assert adapters(service, "list", cwd=made).code == 0
-        assert any(line.get("operation") == "list_adapters" for line in service.log_lines())
+        assert eventually(lambda: told_of(service, "list_adapters"))
     named = str(made / ".remindi" / "remindi.env")
     assert adapters(service, "list", "--env-file", named).code == 0
     elsewhere = adapters(service, "list")

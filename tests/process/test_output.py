@@ -3,12 +3,12 @@
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 import pytest
 
-from tests.conftest import MakeService
 from tests.service import Service
 
 COMMANDS: Final = (
@@ -18,17 +18,23 @@ COMMANDS: Final = (
     ("schema", "--check"),
     ("adapters", "list"),
 )
-each_command = pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+each_command = pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param(
+            command, id=" ".join(command), marks=[pytest.mark.slow] if command[0] == "schema" else []
+        )
+        for command in COMMANDS
+    ],
+)
 FULL: Final = "remindi: standard output cannot be written: No space left on device.\n"
 
 
 @pytest.fixture(scope="module")
-def stopped(tmp_path_factory: pytest.TempPathFactory) -> Service:
-    """A service that has been started once; the commands here read it and change nothing."""
-    service = Service(tmp_path_factory.mktemp("output") / "service")
-    with service:
-        pass
-    return service
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A service that runs: a command has the least to load then."""
+    with Service(tmp_path_factory.mktemp("output") / "service") as service:
+        yield service
 
 
 def run(
@@ -64,21 +70,21 @@ def unread() -> int:
 
 @each_command
 def test_a_reader_who_has_gone_is_not_spoken_of(
-    stopped: Service, tmp_path: Path, command: tuple[str, ...]
+    running: Service, tmp_path: Path, command: tuple[str, ...]
 ) -> None:
     out = unread()
     try:
-        assert run(stopped, command, tmp_path, out) == (0, "")
+        assert run(running, command, tmp_path, out) == (0, "")
     finally:
         os.close(out)
 
 
 @each_command
 def test_a_device_that_is_full_is_told_in_one_line(
-    stopped: Service, tmp_path: Path, command: tuple[str, ...]
+    running: Service, tmp_path: Path, command: tuple[str, ...]
 ) -> None:
     with Path("/dev/full").open("wb") as full:
-        code, told = run(stopped, command, tmp_path, full.fileno())
+        code, told = run(running, command, tmp_path, full.fileno())
     # A check that finds nothing wrong says nothing.
     assert (code, told) == ((0, "") if command[0] == "schema" else (73, FULL))
 
@@ -86,35 +92,32 @@ def test_a_device_that_is_full_is_told_in_one_line(
 @each_command
 @pytest.mark.parametrize("closed", [">&-", "<&- >&- 2>&-"])
 def test_streams_that_were_closed_before_are_done_without(
-    stopped: Service, tmp_path: Path, command: tuple[str, ...], closed: str
+    running: Service, tmp_path: Path, command: tuple[str, ...], closed: str
 ) -> None:
     prefix = ("sh", "-c", f'exec "$@" {closed}', "sh")
-    assert run(stopped, command, tmp_path, subprocess.DEVNULL, prefix=prefix) == (0, "")
+    assert run(running, command, tmp_path, subprocess.DEVNULL, prefix=prefix) == (0, "")
 
 
-def test_a_refusal_that_nobody_reads_keeps_its_code(stopped: Service, tmp_path: Path) -> None:
+def test_a_refusal_that_nobody_reads_keeps_its_code(running: Service, tmp_path: Path) -> None:
     gone = unread()
     try:
         for command, code in ((("adapters", "show", "x"), 1), (("nonsense",), 2)):
-            assert run(stopped, command, tmp_path, gone, err=gone) == (code, "")
+            assert run(running, command, tmp_path, gone, err=gone) == (code, "")
     finally:
         os.close(gone)
 
 
-def test_what_was_set_is_set_whoever_listens(make_service: MakeService, tmp_path: Path) -> None:
-    service = make_service()
-    with service:
-        pass
+def test_what_was_set_is_set_whoever_listens(running: Service, tmp_path: Path) -> None:
     file = tmp_path / "adapter.json"
     file.write_text('{"enabled": true, "configuration": {"type": "observation_window_ended"}}')
     setting = ("adapters", "set", "observation_window_ended", "--file", str(file))
     with Path("/dev/full").open("wb") as full:
-        assert run(service, setting, tmp_path, full.fileno()) == (73, FULL)
+        assert run(running, setting, tmp_path, full.fileno()) == (73, FULL)
     out = unread()
     try:
-        assert run(service, setting, tmp_path, out) == (0, "")
+        assert run(running, setting, tmp_path, out) == (0, "")
     finally:
         os.close(out)
     show = [sys.executable, "-m", "remindi", "adapters", "show", "observation_window_ended"]
-    shown = subprocess.run(show, env=service.env, capture_output=True, text=True, timeout=60, check=True)
+    shown = subprocess.run(show, env=running.env, capture_output=True, text=True, timeout=60, check=True)
     assert '"expected_version": 3' in shown.stdout
