@@ -111,7 +111,13 @@ class Wire(HttpToolsProtocol):
         lines = [b"%b: %b\r\n" % header for header in self.headers if header[0] in framing]
         view = _AfterHead(self)
         self.parser = httptools.HttpRequestParser(view)
-        self.parser.feed_data(b"POST / HTTP/1.1\r\n" + b"".join(lines) + b"\r\n")
+        try:
+            self.parser.feed_data(b"POST / HTTP/1.1\r\n" + b"".join(lines) + b"\r\n")
+        except httptools.HttpParserError:
+            # The first parser passed over a framing that is none. The application has not begun to run.
+            self.cycle.more_body = True
+            self._refuse(_MALFORMED)
+            return
         view.live = True
         if not view.ended:
             self.cycle.more_body = True

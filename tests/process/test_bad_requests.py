@@ -206,6 +206,9 @@ REFUSALS: Final[dict[str, tuple[Made, tuple[int, ...]]]] = {
     "a POST to health": (with_line("POST /health/ready HTTP/1.1"), (405,)),
 }  # fmt: skip
 """What is sent, and the statuses that are a right answer to it."""
+FRAMINGS: Final = [
+    name for name in REFUSALS if any(word in name for word in ("Content-Length", "chunk", " coding"))
+]
 
 
 @pytest.mark.parametrize("name", REFUSALS)
@@ -250,6 +253,16 @@ def test_what_is_not_offered_is_passed_over(attacked: Service, name: bytes) -> N
         if answer.status == 100:
             answer = read_answer(wire)
     assert answer.status in (200, 400, 417), answer
+
+
+@pytest.mark.parametrize("name", FRAMINGS)
+def test_no_framing_is_taken_for_a_whole_one_because_of_an_upgrade(attacked: Service, name: str) -> None:
+    """Where another protocol is asked for, the first parser does not look at how the body is framed."""
+    made, statuses = REFUSALS[name]
+    asked = b"\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n"
+    answer = attacked.send(made(attacked).replace(b"\r\n\r\n", asked, 1))
+    assert answer.status in statuses, answer
+    assert attacked.get("/health/ready").status == 200
 
 
 def test_pipelined_requests_are_answered_in_their_order(attacked: Service) -> None:
