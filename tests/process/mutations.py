@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from tests.http.api.walks import BODIES, NAMES, OPERATIONS
-from tests.process.acts import LONG_AHEAD
+from tests.process.acts import ERAS, LONG_AHEAD
 from tests.service import TOKEN, Json, envelope
 
 JSON: Final = "application/json"
@@ -133,7 +133,7 @@ class Drafts:
         host = [pair for pair in own if pair[0] == "Host"]
         arguments = {"remindi_id": chance.choice(self._items), "limit": 5}
         tool = chance.choice(["remindi_list", "remindi_check", "remindi_history"])
-        era = chance.choice(["legacy", "modern"])
+        era = chance.choice(ERAS)
         body, headers = envelope("tools/call", {"name": tool, "arguments": arguments}, era)
         return Draft("POST", "/mcp", [*host, ("Authorization", f"Bearer {TOKEN}"), *headers], body)
 
