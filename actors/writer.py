@@ -13,6 +13,7 @@ from typing import Any, Final, assert_never
 from actors.actor import Actor
 from actors.address import Address, Envelope
 from actors.messages import Ping
+from actors.messages.control import Control
 from actors.messages.feed import ItemChange, ItemsChanged
 from actors.messages.probes import AdaptersChanged
 from actors.messages.scheduler import SettingsChanged
@@ -183,6 +184,7 @@ class Writer(Actor):
     def _commit(self) -> None:
         if not self._group:
             return
+        before = self._store.control
         try:
             changed = self._store.commit()
         except StoreError as error:
@@ -193,9 +195,7 @@ class Writer(Actor):
         done, self._done = self._done, []
         if changed:
             # Before the answers: whoever then asks a subscriber meets one that knows.
-            for subscriber in self._subscribers:
-                subscriber.notify(SettingsChanged(settings=self._store.control.settings))
-                subscriber.notify(AdaptersChanged(registry=self._store.control.adapters))
+            self._tell_control(before, self._store.control)
         for envelope, answer in group:
             envelope.answer(answer)
         self._tell(done)
@@ -278,6 +278,14 @@ class Writer(Actor):
         for change in changes:
             for event in change.events:
                 self._done.append((moment, change.item, event))
+
+    def _tell_control(self, before: Control, after: Control) -> None:
+        """Tell whoever follows settings or adapters that they are others now."""
+        for subscriber in self._subscribers:
+            if after.settings != before.settings:
+                subscriber.notify(SettingsChanged(settings=after.settings))
+            if after.adapters != before.adapters:
+                subscriber.notify(AdaptersChanged(registry=after.adapters))
 
     def _tell(self, done: list[tuple[Moment, Item, EventDraft]]) -> None:
         """Tell whoever watches which items are new."""

@@ -19,6 +19,7 @@ from typing import Any, Final
 
 from actors.store import ReadStore, WriteStore
 from actors.system import SystemClock, system_random
+from bench import api as administration_api
 from bench import load, seed
 from bench import probes as conditions
 from remindi.items import ACTIVE_STATES
@@ -41,7 +42,7 @@ def main() -> None:
     options = parser.parse_args()
     load.pin(1)
     rows: list[Row] = []
-    for scenario in (start, checks, lists, adds, slow_disk, scheduler, probes, administration):
+    for scenario in (start, checks, lists, adds, slow_disk, scheduler, probes, administration, api):
         if options.only in scenario.__name__:
             with tempfile.TemporaryDirectory(prefix="remindi-bench-") as folder:
                 for row in scenario(Path(folder)):
@@ -195,6 +196,21 @@ def administration(folder: Path) -> Iterator[Row]:
             _times(lambda query=query: reader.list_page(query)),
         )
     reader.close()
+
+
+def api(folder: Path) -> Iterator[Row]:
+    """The administration API: reads of items, live events."""
+    root = folder / "rest"
+    seed.store(root / "data" / "remindi.db", OWNER, _made(root, seed.ten_projects), evaluate=True)
+    with _service(root) as service:
+        yield from administration_api.rest(service, _best)
+    with _service(folder / "events", pinned=False) as service:
+        numbers = itertools.count()
+        yield from administration_api.events(
+            service,
+            lambda _: _best(lambda: load.run(service.port, _adds(service, numbers, 3_000), 32)),
+            lambda: load.run(service.port, _adds(service, numbers, 1), 1),
+        )
 
 
 def _times(ask: Callable[[], object], count: int = 200) -> str:

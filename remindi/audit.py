@@ -39,6 +39,8 @@ WORKLOAD_RESTARTED: Final = "workload_restarted"
 SUCCEEDED: Final = "succeeded"
 REJECTED: Final = "rejected"
 
+ALL: Final = "all"
+"""Stands for every workload."""
 UNKNOWN: Final = "unknown"
 """Stands for a name that nobody knows, so that no caller's text enters a row."""
 

@@ -72,6 +72,12 @@ class Settings:
             }
         )
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Settings) and self._values == other._values
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._values.values()))
+
     def __getitem__(self, key: str) -> int:
         """The value of a setting, by its key."""
         return self._values[key]

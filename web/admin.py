@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from http import HTTPStatus
 from typing import Any, Final
 
+from waitress.channel import HTTPChannel  # type: ignore[import-untyped]
 from waitress.server import create_server  # type: ignore[import-untyped]
 
 from actors.system import Identifiers
@@ -34,7 +35,10 @@ THREADS: Final = 8
 TAKEN_BYTES: Final = 8 * MAX_BODY_BYTES
 """Up to here a body is judged in its place of the order; beyond it waitress itself refuses."""
 CONNECTIONS: Final = 256
-IDLE_SECONDS: Final = 75
+IDLE_SECONDS: Final = 20
+"""How long a connection may say nothing, and a request take to come whole."""
+LOOK_SECONDS: Final = 5
+"""How often that is looked at."""
 
 
 class AdminServer:
@@ -67,8 +71,10 @@ class AdminServer:
             max_request_body_size=TAKEN_BYTES,
             connection_limit=CONNECTIONS,
             channel_timeout=IDLE_SECONDS,
+            cleanup_interval=LOOK_SECONDS,
             asyncore_use_poll=True,
         )
+        self._server.channel_class = _Channel
         # A daemon: a client that stays must not keep the process from ending.
         threading.Thread(target=self._server.run, name=NAME, daemon=True).start()
 
@@ -77,6 +83,19 @@ class AdminServer:
         if self._server is not None:
             self._server.task_dispatcher.shutdown(cancel_pending=True, timeout=grace_seconds)
             self._listener.close()
+
+
+class _Channel(HTTPChannel):  # type: ignore[misc]
+    """A connection whose time counts from the first byte of a request, however slowly the others come."""
+
+    last_activity: float
+
+    def handle_read(self) -> None:
+        """Read (waitress)."""
+        began = None if self.request is None else self.last_activity
+        super().handle_read()
+        if began is not None and self.request is not None:
+            self.last_activity = began
 
 
 class _Front:
@@ -92,7 +111,9 @@ class _Front:
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         started = time.perf_counter()
         assert self.loop is not None
-        method, path = environ["REQUEST_METHOD"], environ["PATH_INFO"]
+        method = environ["REQUEST_METHOD"]
+        # As sent, and not as waitress reads it: what is no path of ours on one listener is none on the other.
+        path = environ["REQUEST_URI"].partition("?")[0]
         raw = path.encode("latin-1")
         facts = _facts(environ, self._request_id(environ), self.loop)
         own = (REQUEST_ID_HEADER.decode(), facts.request_id)
@@ -132,6 +153,8 @@ def _facts(environ: dict[str, Any], request_id: str, loop: asyncio.AbstractEvent
         (name[5:].replace("_", "-").lower().encode("latin-1"), value.encode("latin-1"))
         for name, value in environ.items()
         if name.startswith("HTTP_")
+        # A comma is no part of a cookie (RFC 6265, 4.1.1): there were two headers.
+        and not (name == "HTTP_COOKIE" and "," in value)
     ]
     if "CONTENT_TYPE" in environ:
         headers.append((b"content-type", environ["CONTENT_TYPE"].encode("latin-1")))

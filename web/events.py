@@ -1,11 +1,14 @@
 """Events: one open stream of server-sent events, from its head to its end (WHATWG HTML, 9.2)."""
 
 import asyncio
-import logging
+from http import HTTPStatus
 from typing import Final
 
 from actors.address import ActorError
 from actors.messages.sessions import GetSession
+from remindi import views
+from remindi.errors import ErrorCode, Refusal
+from web.answers import Answer, json_answer
 from web.api.answering import SECURITY_HEADERS
 from web.body import Disconnected, Receive
 from web.door import SESSIONS_SECONDS, Door
@@ -13,10 +16,11 @@ from web.exchange import Exchange
 from web.feed import BYE, Stream, encoded
 from web.request_ids import REQUEST_ID_HEADER
 
-log = logging.getLogger("remindi.api")
-
 HEARTBEAT_SECONDS: Final = 15.0
-"""How often a stream says that it lives, when there is nothing else, and asks whether its session does."""
+"""How often a stream says that it lives, when there is nothing else, and asks whether its session does.
+
+A stream outlives its session by no more.
+"""
 SEND_SECONDS: Final = 30.0
 """How long a reader may take to make room."""
 LAST_EVENT_ID: Final = b"last-event-id"
@@ -40,6 +44,10 @@ async def serve(exchange: Exchange, door: Door, token: str | None) -> None:
     Raises:
         Disconnected: the reader does not read.
     """
+    if door.feed.is_full(token):
+        # Nothing comes between this look and the subscription.
+        await exchange.answer(_full(exchange))
+        return
     last = exchange.one(LAST_EVENT_ID)
     stream = door.feed.subscribe(token, None if last is None else last.decode("latin-1"))
     gone = asyncio.create_task(_gone(exchange.receive, stream))
@@ -52,6 +60,7 @@ async def serve(exchange: Exchange, door: Door, token: str | None) -> None:
                 "headers": [*_HEADERS, (REQUEST_ID_HEADER, exchange.request_id.encode("ascii"))],
             }
         )
+        looked_at = door.clock.monotonic()
         while not gone.done():
             last_words = stream.over
             await _send(exchange, stream.take())
@@ -59,13 +68,22 @@ async def serve(exchange: Exchange, door: Door, token: str | None) -> None:
                 await _send(exchange, encoded(last_words, {}) if last_words else b"")
                 break
             if not await _changes(stream):
+                await _send(exchange, _HEARTBEAT)
+            if door.clock.monotonic() - looked_at >= HEARTBEAT_SECONDS:
+                looked_at = door.clock.monotonic()
                 if await _is_over(door, token):
                     stream.end(BYE)
-                await _send(exchange, _HEARTBEAT)
         await exchange.send({"type": "http.response.body", "body": b""})
     finally:
         door.feed.leave(stream)
         gone.cancel()
+
+
+def _full(exchange: Exchange) -> Answer:
+    refusal = Refusal(ErrorCode.LIMIT_EXCEEDED)
+    exchange.told["code"] = refusal.code.value
+    body = views.to_json(views.failure(exchange.request_id, refusal, always_details=True))
+    return json_answer(HTTPStatus.TOO_MANY_REQUESTS, body, (b"retry-after", b"10"), *SECURITY_HEADERS)
 
 
 async def _send(exchange: Exchange, piece: bytes) -> None:

@@ -21,8 +21,10 @@ from actors.messages.scheduler import SettingsChanged
 from remindi import views
 from remindi.views import Json
 
-GATHER_SECONDS: Final = 0.04
-"""How long what happens is gathered before it goes out."""
+GATHER_SECONDS: Final = 0.005
+"""How long what happens after a quiet time is gathered before it goes out."""
+SPACING_SECONDS: Final = 0.08
+"""How far apart messages go out at least: a burst costs the writers little, and nobody hears late of it."""
 MAX_ITEMS: Final = 500
 """Changed items that one message names; where more changed, it names none."""
 KEPT: Final = 512
@@ -85,6 +87,7 @@ class Feed(Address):
 
     __slots__ = (
         "_boot",
+        "_flushes_at",
         "_kept",
         "_listens_until",
         "_lock",
@@ -105,6 +108,7 @@ class Feed(Address):
         self._told: list[Notice] = []
         self._loop: asyncio.AbstractEventLoop | None = None
         self._listens_until = 0.0
+        self._flushes_at = 0.0
 
     # ------------------------------------------------------------ any thread
 
@@ -123,7 +127,7 @@ class Feed(Address):
             first = len(self._told) == 1
         if first:
             try:
-                loop.call_soon_threadsafe(loop.call_later, GATHER_SECONDS, self._flush)
+                loop.call_soon_threadsafe(self._schedule, loop)
             except RuntimeError:
                 return False
         return True
@@ -155,10 +159,12 @@ class Feed(Address):
             self._number += 1
             self._kept.clear()
         stream = Stream(session)
-        stream.put(encoded("hello", {}, self._id(self._number), retry=True))
         missed = self._since(last)
         if missed is None or len(missed) >= MAX_WAITING:
             missed = [encoded(RESET, {})]
+            last = None
+        # Who is brought up to date is there when the last message has come, and not before.
+        stream.put(encoded("hello", {}, None if last else self._id(self._number), retry=True))
         for message in missed:
             stream.put(message)
         self._streams.add(stream)
@@ -183,6 +189,11 @@ class Feed(Address):
         for stream in self._streams:
             if stream.session == session:
                 stream.end(BYE)
+
+    def _schedule(self, loop: asyncio.AbstractEventLoop) -> None:
+        now = loop.time()
+        self._flushes_at = max(now + GATHER_SECONDS, self._flushes_at + SPACING_SECONDS)
+        loop.call_at(self._flushes_at, self._flush)
 
     def _flush(self) -> None:
         """Make messages of what was told, and put each into every stream."""

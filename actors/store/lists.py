@@ -139,7 +139,7 @@ def _driver(query: ListQuery) -> tuple[str, list[str]]:
         if query.project_id is not None:
             clauses.append("link.project = :project")
         index = "link_value" if query.project_id is None else "link_project"
-        return f"link INDEXED BY {index} CROSS JOIN item ON item.key = link.item", clauses
+        return f"link INDEXED BY {index} CROSS JOIN item NOT INDEXED ON item.key = link.item", clauses
     if query.task_id is not None:
         return "item INDEXED BY item_task", []
     index = "item_all" if query.project_id is None else "item_project"

@@ -221,11 +221,11 @@ class WriteStore:
     def set_desired(
         self, moment: Moment, components: tuple[str, ...], desired: str, action: str
     ) -> tuple[WorkloadRow, ...]:
-        """Store what is desired of workloads with one audit row each."""
+        """Store what is desired of workloads, with the audit row of the attempt (contract 13.2)."""
         rows = control.set_desired(self._connection, components, desired, moment.caller, moment.now)
         self._stale_control = True
-        for component in components:
-            self._audit(moment, f"workload_{action}", audit.SUCCEEDED, {"component": component})
+        component = components[0] if len(components) == 1 else audit.ALL
+        self._audit(moment, f"workload_{action}", audit.SUCCEEDED, {"component": component})
         return rows
 
     def acquire_lease(self, moment: Moment, holder: str) -> LeaseRow | None:

@@ -44,6 +44,12 @@ class AdapterRegistry:
         """The adapter of this name, if there is one."""
         return self._adapters.get(name)
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, AdapterRegistry) and self._adapters == other._adapters
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._adapters))
+
     def __iter__(self) -> Iterator[Adapter]:
         """The adapters, by name."""
         return iter(self._adapters.values())

@@ -171,7 +171,10 @@ def parse(argv: list[str] | None = None) -> Arguments:
         return cast(ItemArguments | ApiArguments, made(kind, given))
     match given.command:
         case "serve":
-            return ServeArguments(given.host, given.port, given.env_file, given.admin_host, given.admin_port)
+            if given.admin_host is not None and given.admin_port is None:
+                given.parser.error("--admin-host says where; --admin-port must say on which port")
+            admin_host = given.admin_host or DEFAULT_HOST
+            return ServeArguments(given.host, given.port, given.env_file, admin_host, given.admin_port)
         case "console":
             return ConsoleArguments(given.host, given.port, given.env_file)
         case "init":
@@ -267,9 +270,9 @@ def _add_serve(commands: "Subparsers[Parser]") -> None:
     )
     serve.add_argument(
         "--admin-host",
-        default=DEFAULT_HOST,
-        help="address of --admin-port (default: %(default)s)",
+        help=f"address of --admin-port (default: {DEFAULT_HOST})",
     )
+    serve.set_defaults(parser=serve)
 
 
 def _add_console(commands: "Subparsers[Parser]") -> None:

@@ -44,6 +44,7 @@ from remindi.cli.envfile import EnvFileError
 from remindi.cli.exits import Refused
 from remindi.config import Config, Loaded, Rejected
 from remindi.cursors import Cursors
+from remindi.errors import Refusal
 from remindi.events import ActorType, Caller
 from web.admin import AdminServer
 from web.api.app import Api
@@ -292,7 +293,10 @@ class _Service:
 
     def _resume_workloads(self) -> None:
         try:
-            self._workloads.call(ResumeWorkloads(), timeout=RESUME_SECONDS)
+            rows = self._workloads.call(ResumeWorkloads(), timeout=RESUME_SECONDS)
+            for row in () if isinstance(rows, Refusal) else rows:
+                if row.desired == "stopped":
+                    log.warning("a workload stays stopped, as was asked", extra={"component": row.component})
         except ActorError:
             # Its rows say what is the matter, and it goes on by itself (contract 17.1 step 8).
             log.warning("the workloads take long to start")

@@ -5,6 +5,7 @@ import json
 import signal
 import socket
 import threading
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -136,6 +137,41 @@ def test_a_doubled_header_is_none_there_too(apart: tuple[Service, Client], name:
     assert client.data("GET", "/session")["authenticated"] is True
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "GET //api/v1/session HTTP/1.1",
+        "GET /%61pi/v1/session HTTP/1.1",
+        "GET /api%2fv1/session HTTP/1.1",
+        "GET http://elsewhere/api/v1/session HTTP/1.1",
+        "WEBSOCKET /api/v1/session HTTP/1.1",
+    ],
+)
+def test_what_is_no_request_of_ours_is_refused_there_too(apart: tuple[Service, Client], line: str) -> None:
+    service, client = apart
+    status = _status(client, [line, f"Host: {client.authority}", "Connection: close"])
+    assert status in (400, 404, 405)
+    assert not [one for one in service.log_lines() if one["level"] == "error"]
+
+
+def test_two_cookie_headers_are_none_whatever_they_hold(apart: tuple[Service, Client]) -> None:
+    _, client = apart
+    lines = [
+        "GET /api/v1/settings HTTP/1.1",
+        f"Host: {client.authority}",
+        "Cookie: a=1;",
+        f"Cookie: ;{client._headers['Cookie']}",
+        "Connection: close",
+    ]
+    assert _status(client, lines) == 401
+
+
+def _status(client: Client, lines: list[str]) -> int:
+    with socket.create_connection((HOST, client.port), BOUND) as wire:
+        wire.sendall("\r\n".join([*lines, "", ""]).encode())
+        return int(wire.makefile("rb").readline().split()[1])
+
+
 def test_half_sent_bodies_hold_up_nobody_there(apart: tuple[Service, Client]) -> None:
     service, client = apart
     wires = [socket.create_connection((HOST, client.port), BOUND) for _ in range(30)]
@@ -223,3 +259,24 @@ def test_many_at_once_are_all_answered_there(apart: tuple[Service, Client]) -> N
     for thread in threads:
         thread.join()
     assert failures == []
+
+
+@pytest.mark.slow
+def test_who_sends_a_request_for_ever_loses_the_connection(apart: tuple[Service, Client]) -> None:
+    _, client = apart
+    gone = threading.Event()
+    with socket.create_connection((HOST, client.port), BOUND * 6) as wire:
+        wire.sendall(b"GET /api/v1/session HTTP/1.1\r\nX: ")
+
+        def dribble() -> None:
+            with suppress(OSError):
+                while not gone.wait(1):
+                    wire.sendall(b"x")
+
+        thread = threading.Thread(target=dribble)
+        thread.start()
+        with suppress(ConnectionResetError):
+            assert wire.recv(1) == b""
+        gone.set()
+        thread.join()
+    assert client.data("GET", "/session")["authenticated"] is True

@@ -28,9 +28,10 @@ def audited(core: Core) -> Core:
     """Six rows: three settings of which one refused, two workloads, one sign-in that failed."""
     for key, value in (("adapters.max_concurrency", 4), ("adapters.timeout_seconds", 4), ("no.such", 1)):
         core.write(UpdateSetting(caller=core.caller(), key=key, value=value, expected_version=1))
-    core.write(
-        SetDesired(caller=core.caller(), components=("mcp", "scheduler"), desired="stopped", action="stopped")
-    )
+    for component in ("mcp", "scheduler"):
+        core.write(
+            SetDesired(caller=core.caller(), components=(component,), desired="stopped", action="stopped")
+        )
     core.clock.advance(1)
     details = (("kind", "login"), ("failure_code", "UNAUTHENTICATED"))
     core.write(
@@ -108,3 +109,11 @@ def test_a_row_of_a_type_that_nobody_knows_is_shown_all_the_same(core: Core) -> 
     unknown: Any = RecordAudit(event_type="from_another_version", outcome="failed", details=())
     core.write(unknown)
     assert [row["event_type"] for row in rows(core)] == ["from_another_version"]
+
+
+def test_one_attempt_is_one_row_whatever_it_concerns(core: Core) -> None:
+    core.write(
+        SetDesired(caller=core.caller(), components=("mcp", "scheduler"), desired="stopped", action="stopped")
+    )
+    (row,) = rows(core)
+    assert (row["event_type"], row["details"]) == ("workload_stopped", {"component": "all"})

@@ -204,6 +204,7 @@ def lists(store: Store) -> None:
         {"task_id": "t", "project_id": "p0"},
         {"linked_goal_id": "g"},
         {"linked_goal_id": "g", "project_id": "p0"},
+        {"linked_goal_id": "g", "task_id": "t"},
         {"linked_memory_hash": "m"},
         {"linked_memory_hash": "m", "linked_goal_id": "g", "states": ["scheduled"]},
         {"remindi_id": "0190aaaa-bbbb-7ccc-addd-eeeeffff0001"},
@@ -335,6 +336,15 @@ def test_another_order_of_all_items_is_merged_from_ranges_and_not_sorted(store: 
                 equal, place = "owner=? AND ended=? AND rank=?", "upcoming>?"
             terms = f"{equal} AND {place}" if ":key)" in sql else equal
             assert step == f"SEARCH item USING INDEX item_sorted ({terms})"
+
+
+def test_links_find_their_items_by_key(store: Store) -> None:
+    pages = [sql for sql in explainable(store) if "FROM link INDEXED BY" in sql]
+    assert len(pages) > 6
+    for sql in pages:
+        steps = plan(store, sql)
+        link = next(number for number, step in enumerate(steps) if re.search(r"INDEX link_\w+ \(", step))
+        assert steps[link + 1] == "SEARCH item USING INTEGER PRIMARY KEY (rowid=?)", sql
 
 
 def test_rare_words_drive_the_page_that_they_find(store: Store) -> None:

@@ -118,6 +118,11 @@ def connection(path: Path) -> Iterator[apsw.Connection]:
         "INSERT INTO workload VALUES ('backups', 'running', 1, 0, 'x')",
         "UPDATE setting SET version = 0",
         "INSERT INTO lease VALUES ('trigger-evaluator', 'h', 0, 0, 0)",
+        # Counters stand where items can stand, for an owner that there is.
+        "INSERT INTO item_count VALUES (1, 7, 0)",
+        "INSERT INTO item_count VALUES (999, 0, 0)",
+        "INSERT INTO daily (owner, day) VALUES (999, 0)",
+        "INSERT INTO due_to_done VALUES (1, 0, -1, 1)",
     ],
 )
 def test_the_schema_refuses(connection: apsw.Connection, statement: str) -> None:

@@ -20,6 +20,7 @@ from remindi.overview import (
     due_to_done,
     standing,
 )
+from remindi.tools import TOOL_NAMES
 from remindi.triggers import TriggerType
 from tests.unit.records import ID, ID_TEXT, item
 from tests.unit.samples import NOW, NOW_STAMP
@@ -93,7 +94,8 @@ def test_it_is_shown_with_every_key() -> None:
         days=(Day(day_of(parse_instant("2024-02-29T23:59:59.999Z")), 1, 2, 3, 4),),
         due_to_done=DueToDone(3, 60, 3_600),
     )
-    assert views.overview_data(overview) == {
+    rows = (("mcp", "running", "running", None, None, None, None),)
+    assert views.overview_data(overview, rows, {"remindi_check": NOW}) == {
         "as_of": NOW_STAMP,
         "states": {
             "scheduled": 1,
@@ -124,4 +126,6 @@ def test_it_is_shown_with_every_key() -> None:
         "agenda_cut": False,
         "daily": [{"date": "2024-02-29", "created": 1, "due": 2, "completed": 3, "cancelled": 4}],
         "due_to_done": {"completed": 3, "median_seconds": 60, "p90_seconds": 3_600},
+        "workloads": [views.workload_data(*rows[0])],
+        "last_calls": {name: NOW_STAMP if name == "remindi_check" else None for name in TOOL_NAMES},
     }

@@ -11,7 +11,7 @@ from remindi.schemas import administration as schemas
 from remindi.views import Json
 from web import adapters
 from web.api.call import Call
-from web.api.policy import Admission, Body, Database, Operation, Policy, Resource
+from web.api.policy import Admission, Body, Database, Operation, Policy, Resource, Waits
 
 UPDATE_SECONDS: Final = 150.0
 """More than the asks of an update may take together."""
@@ -38,7 +38,7 @@ class Adapter(Resource):
 
     operations: ClassVar = {
         "PATCH": Operation(
-            Policy(Admission.MUTATION, Body.JSON, Database.WRITE, waits=True),
+            Policy(Admission.MUTATION, Body.JSON, Database.WRITE, Waits.TRIALS),
             "Change an adapter whole",
             schemas.ADAPTER,
             body=AdapterBody,
@@ -59,7 +59,7 @@ class AdapterTest(Resource):
 
     operations: ClassVar = {
         "POST": Operation(
-            Policy(Admission.MUTATION, Body.JSON, Database.READ, waits=True),
+            Policy(Admission.MUTATION, Body.JSON, Database.READ, Waits.TRIALS),
             "Probe an alias now, once; nothing is stored",
             schemas.PROBE,
             body=AliasTrial,

@@ -6,6 +6,7 @@ method, keeps the process from starting.
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
+from http import HTTPStatus
 from typing import Any, Final
 
 import falcon
@@ -81,6 +82,10 @@ class Router(CompiledRouter):
         """Make a router without routes."""
         super().__init__()
         self._door = door
+
+    def find(self, uri: str, req: Any = None) -> Any:
+        """Find the route of a path; one that ends with a slash is none, whatever stands before it."""
+        return None if uri.endswith("/") else super().find(uri, req)
 
     def map_http_methods(self, resource: object, **kwargs: Any) -> dict[str, Any]:
         """The responders of a resource by method.
@@ -166,6 +171,9 @@ def _by_falcon(
     """Answer what Falcon itself refuses: a path that nobody serves."""
     if isinstance(error, falcon.HTTPNotFound):
         refuse(response, facts_of(request.env), _NOT_FOUND)
+    elif error.status_code < HTTPStatus.INTERNAL_SERVER_ERROR:
+        # A method that Falcon keeps for itself.
+        refuse(response, facts_of(request.env), _METHOD)
     else:
         _unforeseen(request, response, error, path)
 

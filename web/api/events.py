@@ -1,14 +1,11 @@
 """Events: who may open a stream; the guard then serves it on the loop."""
 
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from remindi.errors import NOT_FOUND, ErrorCode, Refusal
 from remindi.views import Json
-from web.api.answering import Refused
 from web.api.call import Call
 from web.api.policy import Admission, Operation, Policy, Resource
-
-RETRY_SECONDS: Final = 10
 
 
 class Events(Resource):
@@ -25,9 +22,5 @@ class Events(Resource):
     }
 
     def on_get(self, call: Call) -> Json | Refusal:
-        """Let a stream be opened, when there is room for it and a loop to serve it."""
-        if not call.facts.streams:
-            return NOT_FOUND
-        if self.door.feed.is_full(call.token):
-            raise Refused(Refusal(ErrorCode.LIMIT_EXCEEDED), status=429, retry_after=RETRY_SECONDS)
-        return {}
+        """Let a stream be opened, when there is a loop to serve it."""
+        return {} if call.facts.streams else NOT_FOUND

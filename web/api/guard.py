@@ -17,6 +17,7 @@ from web.answers import Answer, Header
 from web.api.app import Api
 from web.api.cookies import session_token
 from web.api.facts import FACTS, BodyFault, Facts
+from web.api.policy import Waits
 from web.body import MAX_BODY_BYTES, BodyTooLarge, BodyTooSlow, Disconnected, read_body
 from web.door import Door
 from web.exchange import Exchange, Scope
@@ -36,9 +37,7 @@ class Guard:
         """Make a guard before an API; the streams that it opens ask through the door."""
         self._api = api
         self._door = door
-        self._prompt = _threads()
-        # Whoever waits for a probe or for a workload must not keep the others waiting.
-        self._waiting = _threads()
+        self._threads = {waits: _threads() for waits in Waits}
 
     async def answer(self, exchange: Exchange, scope: Scope) -> None:
         """Answer an exchange whose path lies under ``/api``.
@@ -68,8 +67,8 @@ class Guard:
             FACTS: facts,
         }
         operation = self._api.operation(exchange.method, scope["path"])
-        waits = operation is not None and operation.policy.waits
-        answer = await _Whole(self._api, self._waiting if waits else self._prompt).answer(within)
+        waits = Waits.NOT if operation is None else operation.policy.waits
+        answer = await _Whole(self._api, self._threads[waits]).answer(within)
         if operation is not None and operation.streams and answer.status == HTTPStatus.OK:
             await events.serve(exchange, self._door, session_token(facts))
             return

@@ -31,7 +31,8 @@ def _is_local(authority: str) -> bool:
     if authority.startswith("["):
         return True
     host = authority.partition(":")[0]
-    if host == _LOCAL or host.endswith("." + _LOCAL):
+    labels = host.split(".")
+    if labels[-1] == _LOCAL and all(labels):
         return True
     try:
         ipaddress.IPv4Address(host)

@@ -39,14 +39,24 @@ class Database(Enum):
     WRITE = "write"
 
 
+class Waits(Enum):
+    """Whom a responder may have to wait for; those that wait for one kind only ever wait for each other."""
+
+    NOT = "not"
+    PROBES = "probes"
+    """What a check looks at."""
+    TRIALS = "trials"
+    """What an administrator tries out."""
+    WORKLOADS = "workloads"
+
+
 class Policy(NamedTuple):
     """What must hold before a responder is run, in the order of contract 11.1."""
 
     admission: Admission
     body: Body = Body.NONE
     database: Database = Database.NONE
-    waits: bool = False
-    """Whether it may wait for the outside world: such requests only ever wait for each other."""
+    waits: Waits = Waits.NOT
 
 
 class Operation(NamedTuple):

@@ -23,7 +23,7 @@ from remindi.schemas import administration as schemas
 from remindi.views import Json
 from web.api.answering import Refused
 from web.api.call import Call
-from web.api.policy import Admission, Body, Database, Operation, Policy, Resource
+from web.api.policy import Admission, Body, Database, Operation, Policy, Resource, Waits
 from web.api.query import parameters
 from web.checks import Checks
 from web.door import Door
@@ -82,7 +82,7 @@ class Check(Resource):
 
     operations: ClassVar = {
         "POST": Operation(
-            _WRITE._replace(waits=True), "Ask what is ready", schemas.CHECK, body=CheckArguments
+            _WRITE._replace(waits=Waits.PROBES), "Ask what is ready", schemas.CHECK, body=CheckArguments
         ),
     }
 

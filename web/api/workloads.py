@@ -11,7 +11,7 @@ from remindi.inputs.administration import Nothing, read_body
 from remindi.schemas import administration as schemas
 from remindi.views import Json
 from web.api.call import Call
-from web.api.policy import Admission, Body, Database, Operation, Policy, Resource
+from web.api.policy import Admission, Body, Database, Operation, Policy, Resource, Waits
 from web.door import TURN_SECONDS
 
 ALL: Final = "all"
@@ -62,7 +62,7 @@ class Transition(Resource):
 
     operations: ClassVar = {
         "POST": Operation(
-            Policy(Admission.MUTATION, Body.JSON, Database.WRITE, waits=True),
+            Policy(Admission.MUTATION, Body.JSON, Database.WRITE, Waits.WORKLOADS),
             "Start, stop or restart a workload, or all",
             schemas.WORKLOADS,
             body=Nothing,

@@ -8,7 +8,7 @@ from tests.fakes.doors import DoorStage
 from tests.http.api.conftest import MakeHouse
 from tests.http.api.walks import OPERATIONS
 from web.api.app import Api, Router, Unstated
-from web.api.policy import Admission, Body, Database, Operation, Policy, Resource
+from web.api.policy import Admission, Body, Database, Operation, Policy, Resource, Waits
 from web.api.routes import PREFIX, ROUTES
 
 OPEN = Operation(Policy(Admission.OPEN), "For everybody", {})
@@ -90,7 +90,7 @@ def test_only_what_waits_for_the_outside_has_threads_apart() -> None:
 
     def waits(method: str, path: str) -> bool:
         operation = api.operation(method, PREFIX + path)
-        return operation is not None and operation.policy.waits
+        return operation is not None and operation.policy.waits is not Waits.NOT
 
     for path in ("/remindi/check", "/adapters/x/test", "/workloads/all/restart"):
         assert waits("POST", path)
