@@ -111,7 +111,13 @@ class Wire(HttpToolsProtocol):
         lines = [b"%b: %b\r\n" % header for header in self.headers if header[0] in framing]
         view = _AfterHead(self)
         self.parser = httptools.HttpRequestParser(view)
-        self.parser.feed_data(b"POST / HTTP/1.1\r\n" + b"".join(lines) + b"\r\n")
+        try:
+            self.parser.feed_data(b"POST / HTTP/1.1\r\n" + b"".join(lines) + b"\r\n")
+        except httptools.HttpParserError:
+            # The first parser passed over a framing that is none. The application has not begun to run.
+            self.cycle.more_body = True
+            self._refuse(_MALFORMED)
+            return
         view.live = True
         if not view.ended:
             self.cycle.more_body = True
@@ -138,6 +144,8 @@ class Wire(HttpToolsProtocol):
         if not self.url.startswith(b"/"):
             self._check_authority()
         super().on_headers_complete()
+        if not self.cycle.keep_alive:
+            self.cycle.transport = _LastAnswer(self)
 
     def _check_authority(self) -> None:
         """A target in absolute form must name the Host that the gate will look at (RFC 9112, 3.2.2)."""
@@ -156,9 +164,11 @@ class Wire(HttpToolsProtocol):
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """End a request."""
+        """End a request, and the connection when its last answer waited for that."""
         self._stop_body_timer()
         super().on_message_complete()
+        if self.cycle.response_complete and not self.cycle.keep_alive:
+            self.transport.close()
 
     # ------------------------------------------------------------------- ends
 
@@ -169,6 +179,14 @@ class Wire(HttpToolsProtocol):
             self._discarded = 0
             self._stop_body_timer()
             self._body_timer = self.loop.call_later(LINGER_SECONDS, self.transport.abort)
+
+    def part(self) -> None:
+        """Close the connection behind its last answer, at once or when the rest of the body has come.
+
+        To close on unread bytes is to reset, and the client, a proxy mostly, would lose the answer.
+        """
+        if not (self.cycle.response_complete and self.cycle.more_body):
+            self.transport.close()
 
     def timeout_keep_alive_handler(self) -> None:
         """End an idle connection, also one whose client never read its last answer."""
@@ -235,6 +253,23 @@ class Wire(HttpToolsProtocol):
         log.info(
             "a request was refused on the wire", extra={"request_id": request_id, "status": answer.status}
         )
+
+
+class _LastAnswer(asyncio.Transport):
+    """The transport as it is seen by a request after which the client wants no other."""
+
+    def __init__(self, wire: Wire) -> None:
+        super().__init__()
+        self._wire = wire
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        self._wire.transport.write(data)
+
+    def is_closing(self) -> bool:
+        return self._wire.transport.is_closing()
+
+    def close(self) -> None:
+        self._wire.part()
 
 
 class _AfterHead:

@@ -14,7 +14,7 @@ from pydantic import Field
 from remindi.audit import AuditOrder, AuditOutcome, AuditQuery, AuditType
 from remindi.errors import FieldError, Refusal, invalid
 from remindi.inputs.failures import Arguments, Failure, duplicates, pointer, read
-from remindi.inputs.fields import Integer, Text, Word
+from remindi.inputs.fields import UNIQUE, Integer, Text, Word
 from remindi.inputs.queries import (
     MAX_PAGE,
     ListArguments,
@@ -68,10 +68,14 @@ class AuditParameters(Arguments):
     limit: Annotated[int, Integer(1, MAX_PAGE), Field(description="How many to return at most.")] = AUDIT_PAGE
     order: Annotated[AuditOrder, Field(description="asc: oldest first; desc: newest first.")] = "asc"
     event_type: Annotated[
-        list[AuditType], Field(description="Only rows of these types, set apart by commas.")
+        list[AuditType],
+        Field(json_schema_extra=UNIQUE, description="Only rows of these types, set apart by commas."),
     ] = Field(default=[])
     outcome: Annotated[
-        list[AuditOutcome], Field(description="Only rows with one of these outcomes, set apart by commas.")
+        list[AuditOutcome],
+        Field(
+            json_schema_extra=UNIQUE, description="Only rows with one of these outcomes, set apart by commas."
+        ),
     ] = Field(default=[])
 
 

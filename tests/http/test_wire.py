@@ -65,9 +65,10 @@ def post(body: bytes, *more: bytes, head: bytes = HEAD) -> bytes:
     return b"POST /mcp HTTP/1.1\r\n" + head + own + b"Content-Length: %d\r\n\r\n" % len(body) + body
 
 
-def post_chunked(body: bytes) -> bytes:
+def post_chunked(body: bytes, *more: bytes) -> bytes:
     """Return a request whose body comes in chunks."""
-    return b"POST /mcp HTTP/1.1\r\n" + HEAD + b"Transfer-Encoding: chunked\r\n\r\n" + chunked(body)
+    own = b"".join(line + b"\r\n" for line in (*more, b"Transfer-Encoding: chunked"))
+    return b"POST /mcp HTTP/1.1\r\n" + HEAD + own + b"\r\n" + chunked(body)
 
 
 def closed(wire: socket.socket) -> bool:
@@ -229,10 +230,23 @@ def test_after_a_refused_body_the_connection_goes_on(served: Served) -> None:
         assert second.status == 200
 
 
-def test_a_refused_body_without_end_is_not_read_for_ever(served: Served) -> None:
+def test_a_last_connection_ends_when_the_refused_body_has_come(served: Served) -> None:
+    request = post(b" " * (MAX_BODY_BYTES + 1), b"Connection: close")
+    with served.dial() as wire:
+        wire.sendall(request[:2_000])
+        answer = read_answer(wire)
+        refused(answer, 413)
+        assert answer.header("Connection") == "close"
+        wire.sendall(request[2_000:])
+        # An end, and no reset.
+        assert wire.recv(1) == b""
+
+
+@pytest.mark.parametrize("more", [b"X: y", b"Connection: close"])
+def test_a_refused_body_without_end_is_not_read_for_ever(served: Served, more: bytes) -> None:
     piece = b"%x\r\n%b\r\n" % (65_536, b" " * 65_536)
     with served.dial() as wire:
-        wire.sendall(post_chunked(b"")[: -len(b"0\r\n\r\n")])
+        wire.sendall(post_chunked(b"", more)[: -len(b"0\r\n\r\n")])
         sent = 0
         with suppress(BrokenPipeError, ConnectionResetError):
             while sent < 64 * LINGER_BYTES:

@@ -52,7 +52,8 @@ class Browser:
 
     def sign_in(self) -> Self:
         """Sign in with the configured credentials."""
-        self.cookie, self.csrf = "", self.data("GET", "/session")["csrf_token"]
+        self.cookie = ""
+        self.csrf = self.data("GET", "/session")["csrf_token"]
         answer = self.request("POST", "/auth/login", {"username": USERNAME, "password": PASSWORD})
         assert answer.status == http.client.OK, answer.body
         self.cookie = (answer.header("Set-Cookie") or "").partition(";")[0].partition("=")[2]

@@ -35,6 +35,8 @@ def attacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         for era in ERAS:
             service.call("remindi_add", new_item("warm"), era)
             service.call("remindi_check", {"project_id": "warm", "lifecycle_event": "checkpoint"}, era)
+        # The first thread of the API comes with its first request.
+        service.get("/api/v1/session")
         before = Footprint.of(service.pid)
         yield service
         eventually(lambda: Footprint.of(service.pid).within(before))
@@ -206,6 +208,9 @@ REFUSALS: Final[dict[str, tuple[Made, tuple[int, ...]]]] = {
     "a POST to health": (with_line("POST /health/ready HTTP/1.1"), (405,)),
 }  # fmt: skip
 """What is sent, and the statuses that are a right answer to it."""
+FRAMINGS: Final = [
+    name for name in REFUSALS if any(word in name for word in ("Content-Length", "chunk", " coding"))
+]
 
 
 @pytest.mark.parametrize("name", REFUSALS)
@@ -250,6 +255,16 @@ def test_what_is_not_offered_is_passed_over(attacked: Service, name: bytes) -> N
         if answer.status == 100:
             answer = read_answer(wire)
     assert answer.status in (200, 400, 417), answer
+
+
+@pytest.mark.parametrize("name", FRAMINGS)
+def test_no_framing_is_taken_for_a_whole_one_because_of_an_upgrade(attacked: Service, name: str) -> None:
+    """Where another protocol is asked for, the first parser does not look at how the body is framed."""
+    made, statuses = REFUSALS[name]
+    asked = b"\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n"
+    answer = attacked.send(made(attacked).replace(b"\r\n\r\n", asked, 1))
+    assert answer.status in statuses, answer
+    assert attacked.get("/health/ready").status == 200
 
 
 def test_pipelined_requests_are_answered_in_their_order(attacked: Service) -> None:
@@ -359,12 +374,17 @@ def test_a_client_that_never_reads_its_answers_keeps_nobody_out(attacked: Servic
         assert attacked.call("remindi_list", {"project_id": "warm"})["ok"]
 
 
-def test_an_answer_in_the_middle_of_an_upload_is_read_by_a_client_that_still_sends(attacked: Service) -> None:
-    body = b"x" * 2_000_000
-    answer = attacked.send(message(attacked, more=[("Content-Length", str(len(body)))], body=body))
-    assert answer.status == 413
-    answer = attacked.send(message(attacked, more=[("Transfer-Encoding", "chunked")], body=chunked(body)))
-    assert answer.status == 413
+@pytest.mark.parametrize("version", ["HTTP/1.1", "HTTP/1.0"])
+@pytest.mark.parametrize("connection", ["keep-alive", "close"])
+def test_an_answer_in_the_middle_of_an_upload_is_read_by_a_client_that_still_sends(
+    attacked: Service, version: str, connection: str
+) -> None:
+    body, line = b"x" * 2_000_000, f"POST /mcp {version}"
+    framings = {"Content-Length": (str(len(body)), body), "Transfer-Encoding": ("chunked", chunked(body))}
+    for name, (value, sent) in framings.items():
+        more = [(name, value), ("Connection", connection)]
+        answer = attacked.send(message(attacked, line, more=more, body=sent))
+        assert answer.status == 413
 
 
 def test_more_connections_than_are_taken_are_told_so(attacked: Service) -> None:

@@ -66,7 +66,7 @@ class Transition(Resource):
             "Start, stop or restart a workload, or all",
             schemas.WORKLOADS,
             body=Nothing,
-            codes=(ErrorCode.WORKLOAD_CONFLICT,),
+            codes=(ErrorCode.NOT_FOUND, ErrorCode.WORKLOAD_CONFLICT),
         )
     }
 

@@ -114,6 +114,25 @@ def test_every_way_in_is_published_with_what_it_asks() -> None:
     )
 
 
+def test_a_list_in_a_query_is_published_as_one_whose_entries_differ() -> None:
+    """None takes a word twice."""
+    lists = [
+        parameter["schema"]
+        for path in DOCUMENT["paths"].values()
+        for method, made in path.items()
+        if method != "parameters"
+        for parameter in made.get("parameters", ())
+        if parameter["schema"]["type"] == "array"
+    ]
+    assert len(lists) == 5
+    assert all(schema.get("uniqueItems") for schema in lists)
+
+
+def test_a_word_that_makes_no_path_is_refused_as_published(browser: Browser) -> None:
+    for path in ("/workloads/nobody/stop", "/workloads/all/shake"):
+        answers_as_published("POST", "/workloads/{component}/{action}", browser.request("POST", path, {}))
+
+
 @pytest.mark.parametrize(("method", "path"), [(method, path) for method, path, _ in OPERATIONS])
 def test_what_a_route_answers_is_what_is_published(browser: Browser, method: str, path: str) -> None:
     stranger = browser.house.browser()
