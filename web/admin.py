@@ -14,6 +14,7 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from waitress.channel import HTTPChannel  # type: ignore[import-untyped]
+from waitress.parser import HTTPRequestParser  # type: ignore[import-untyped]
 from waitress.server import create_server  # type: ignore[import-untyped]
 
 from actors.system import Identifiers
@@ -32,7 +33,7 @@ log = logging.getLogger("remindi.http")
 
 NAME: Final = "admin"
 THREADS: Final = 8
-TAKEN_BYTES: Final = 8 * MAX_BODY_BYTES
+TAKEN_BYTES: Final = 2 * MAX_BODY_BYTES
 """Up to here a body is judged in its place of the order; beyond it waitress itself refuses."""
 CONNECTIONS: Final = 256
 IDLE_SECONDS: Final = 20
@@ -75,8 +76,19 @@ class AdminServer:
             asyncore_use_poll=True,
         )
         self._server.channel_class = _Channel
+        self._server.maintenance = self._end_idle
         # A daemon: a client that stays must not keep the process from ending.
         threading.Thread(target=self._server.run, name=NAME, daemon=True).start()
+
+    def _end_idle(self, now: float) -> None:
+        """End connections on which nothing moves, those of clients that do not read among them (waitress).
+
+        Its own way is to mark them, and a connection that cannot be written to never looks at the mark.
+        """
+        for channel in tuple(self._server.active_channels.values()):
+            waits = channel.total_outbufs_len > 0 or not channel.requests
+            if waits and channel.last_activity < now - IDLE_SECONDS:
+                channel.handle_close()
 
     def stop(self, grace_seconds: float) -> None:
         """Accept nothing more and let running requests end."""
@@ -85,9 +97,20 @@ class AdminServer:
             self._listener.close()
 
 
+class _Request(HTTPRequestParser):  # type: ignore[misc]
+    """A request that is the last of its connection: others could wait for a client that does not read."""
+
+    def parse_header(self, header_plus: bytes) -> None:
+        """Read the head (waitress)."""
+        super().parse_header(header_plus)
+        self.headers["CONNECTION"] = "close"
+        self.connection_close = True
+
+
 class _Channel(HTTPChannel):  # type: ignore[misc]
     """A connection whose time counts from the first byte of a request, however slowly the others come."""
 
+    parser_class = _Request
     last_activity: float
 
     def handle_read(self) -> None:
@@ -156,7 +179,8 @@ def _facts(environ: dict[str, Any], request_id: str, loop: asyncio.AbstractEvent
         # A comma is no part of a cookie (RFC 6265, 4.1.1): there were two headers.
         and not (name == "HTTP_COOKIE" and "," in value)
     ]
-    if "CONTENT_TYPE" in environ:
+    # Nor of a media type of ours.
+    if "," not in environ.get("CONTENT_TYPE", ","):
         headers.append((b"content-type", environ["CONTENT_TYPE"].encode("latin-1")))
     body: bytes = environ["wsgi.input"].read(MAX_BODY_BYTES + 1)
     fault = BodyFault.TOO_LARGE if len(body) > MAX_BODY_BYTES else None

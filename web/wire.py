@@ -26,6 +26,8 @@ HEAD_SECONDS: Final = 10.0
 """From the first byte of a request, or from the connection, to the end of the head."""
 STALL_SECONDS: Final = 15.0
 """How long nothing may come while a body is incomplete."""
+UNREAD_SECONDS: Final = 30.0
+"""How long a client may take none of an answer that waits for it."""
 LINGER_SECONDS: Final = 5.0
 LINGER_BYTES: Final = 2_097_152
 """How much of a body is read after its answer went out: a client that still sends would otherwise lose it."""
@@ -55,6 +57,7 @@ class Wire(HttpToolsProtocol):
         self._head_bytes = 0
         self._head_timer: asyncio.TimerHandle | None = None
         self._body_timer: asyncio.TimerHandle | None = None
+        self._reader_timer: asyncio.TimerHandle | None = None
         self._discarded = 0
 
     # ------------------------------------------------------------- connection
@@ -71,7 +74,34 @@ class Wire(HttpToolsProtocol):
         """Forget the connection."""
         self._stop_head_timer()
         self._stop_body_timer()
+        self._stop_reader_timer()
         super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        """Let the application wait, and the client read: what it has not taken is not kept for ever."""
+        super().pause_writing()
+        self._watch_reader()
+
+    def resume_writing(self) -> None:
+        """Go on: the client has read."""
+        self._stop_reader_timer()
+        super().resume_writing()
+
+    def _watch_reader(self) -> None:
+        unread = self.transport.get_write_buffer_size()
+        self._reader_timer = self.loop.call_later(UNREAD_SECONDS, self._reader_late, unread)
+
+    def _reader_late(self, unread: int) -> None:
+        # A slow reader is one that reads: as long as it gets on, it is waited for.
+        if self.transport.get_write_buffer_size() >= unread:
+            self.transport.abort()
+        else:
+            self._watch_reader()
+
+    def _stop_reader_timer(self) -> None:
+        if self._reader_timer is not None:
+            self._reader_timer.cancel()
+            self._reader_timer = None
 
     def data_received(self, data: bytes) -> None:
         """Feed the parser; bytes of a head that spans several reads are counted as they come."""

@@ -338,6 +338,48 @@ def test_a_refused_body_that_trickles_is_not_waited_for(monkeypatch: pytest.Monk
     assert served.server.stop(BOUND)
 
 
+@pytest.mark.parametrize("requests", [1, 2])
+def test_a_client_that_does_not_read_loses_the_connection(
+    monkeypatch: pytest.MonkeyPatch, requests: int
+) -> None:
+    monkeypatch.setattr("web.wire.UNREAD_SECONDS", 0.2)
+    served = Served(DoorStage(), large)
+    with served.dial() as wire:
+        connections = served.server._server.server_state.connections
+        eventually(lambda: connections)
+        wire.sendall(post(PING) * requests)
+        eventually(lambda: not connections)
+        # What had been sent may still be read; the rest is gone with the connection.
+        assert closed(wire)
+    assert served.server.stop(BOUND)
+
+
+def test_a_client_that_reads_slowly_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("web.wire.UNREAD_SECONDS", 0.5)
+    served = Served(DoorStage(), large)
+    with served.dial() as wire:
+        wire.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
+        wire.sendall(post(PING))
+        came = 0
+        pause = threading.Event()
+        while came < LARGE:
+            received = wire.recv(1 << 20)
+            assert received, "cut off"
+            came += len(received)
+            pause.wait(0.02)
+    assert served.server.stop(BOUND)
+
+
+LARGE = 24_000_000
+
+
+async def large(_scope: Any, _receive: Any, send: Any) -> None:
+    """Answer with much in one piece."""
+    length = (b"content-length", b"%d" % LARGE)
+    await send({"type": "http.response.start", "status": 200, "headers": [length]})
+    await send({"type": "http.response.body", "body": b"x" * LARGE})
+
+
 def test_too_many_connections_are_turned_away_and_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("web.wire.MAX_CONNECTIONS", 2)
     served = Served(DoorStage())

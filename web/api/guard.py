@@ -18,14 +18,12 @@ from web.api.app import Api
 from web.api.cookies import session_token
 from web.api.facts import FACTS, BodyFault, Facts
 from web.api.policy import Waits
-from web.body import MAX_BODY_BYTES, BodyTooLarge, BodyTooSlow, Disconnected, read_body
+from web.body import MAX_BODY_BYTES, BodyTooLarge, BodyTooSlow, read_body
 from web.door import Door
 from web.exchange import Exchange, Scope
 
 BODY_SECONDS: Final = 10.0
 """How long a client may take to send a whole body."""
-SEND_SECONDS: Final = 30.0
-"""How long it may take to make room for an answer."""
 WORKERS: Final = 8
 """Threads of each kind. They are bound by the interpreter: more would only be in each other's way."""
 
@@ -43,7 +41,7 @@ class Guard:
         """Answer an exchange whose path lies under ``/api``.
 
         Raises:
-            Disconnected: the client left, or does not read.
+            Disconnected: the client left before its body had come.
         """
         body, fault = await _read(exchange)
         facts = Facts(
@@ -72,11 +70,8 @@ class Guard:
         if operation is not None and operation.streams and answer.status == HTTPStatus.OK:
             await events.serve(exchange, self._door, session_token(facts))
             return
-        try:
-            async with asyncio.timeout(SEND_SECONDS):
-                await exchange.answer(answer)
-        except TimeoutError:
-            raise Disconnected from None
+        # Who does not read it loses the connection (`web.wire`).
+        await exchange.answer(answer)
 
 
 class _Whole(WSGIResponder):
