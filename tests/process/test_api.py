@@ -158,8 +158,8 @@ def test_workloads_are_stopped_and_started_and_stay_so_over_a_restart(service: S
         assert actual(rows) == {"mcp": "running", "scheduler": "running"}
         assert {row["desired"] for row in rows} == {"running"}
         kinds = [row["event_type"] for row in browser.data("GET", "/admin-events")]
-        assert kinds.count("workload_stopped") == 2
-        assert kinds.count("workload_restarted") == 2
+        # One row an attempt, whatever it concerns.
+        assert kinds.count("workload_stopped") == kinds.count("workload_restarted") == 1
 
 
 def test_a_restart_ends_all_sessions(service: Service) -> None:
