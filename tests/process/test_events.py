@@ -12,11 +12,14 @@ from typing import Any, BinaryIO
 
 import pytest
 
-from tests.process.acts import new_item
+from tests.process.acts import Footprint, new_item
 from tests.service import HOST, PASSWORD, USERNAME, Json, Service, eventually
+from web.api.guard import WORKERS
 from web.feed import MAX_STREAMS_OF_A_SESSION
 
 STREAMS = 50
+CYCLES = 50
+STREAMS_OF_A_CYCLE = 8
 BOUND = 10.0
 
 
@@ -258,3 +261,39 @@ def test_a_quiet_stream_stays_open(browser: Browser) -> None:
             assert line, "the stream ended"
             beats += line.startswith(b": ")
         assert browser.service.call("remindi_add", new_item("live"))["ok"]
+
+
+@pytest.mark.slow
+def test_fifty_cycles_of_workloads_and_streams_leave_nothing_behind(browser: Browser) -> None:
+    """Streams are cut off amid a transition; what one of fifty left behind would be seen fifty times."""
+    service = browser.service
+
+    def cycle() -> None:
+        with ExitStack() as open_ones:
+            readers = [open_ones.enter_context(browser.stream()) for _ in range(STREAMS_OF_A_CYCLE)]
+            assert [(reader.message() or {}).get("event") for reader in readers] == ["hello"] * len(readers)
+            for action, actual in (("stop", "stopped"), ("start", "running"), ("restart", "running")):
+                status, answer, _ = browser.request("POST", f"/workloads/all/{action}", {})
+                assert status == 200, answer
+                assert {row["actual"] for row in answer["data"]} == {actual}
+                while (readers[0].message() or {})["event"] != "workloads":
+                    continue
+            for reader in readers:
+                reader.wire.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+        assert service.call("remindi_add", new_item("cycles"))["ok"]
+
+    for _ in range(3):
+        cycle()
+    before = Footprint.of(service.pid)
+    for _ in range(CYCLES):
+        cycle()
+    # The API's threads come as they are needed, at most so many of each kind.
+    most = Footprint(before.threads + 2 * WORKERS, before.descriptors + 2)
+    eventually(lambda: Footprint.of(service.pid).within(most))
+    # Every stream that was left behind would take one of these places.
+    with ExitStack() as open_ones:
+        for _ in range(MAX_STREAMS_OF_A_SESSION):
+            assert open_ones.enter_context(browser.stream()).status == 200
+    assert service.stop() == 0
+    assert service.stderr() == ""
+    assert not [line for line in service.log_lines() if line["level"] in ("error", "warning", "critical")]
