@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from remindi.cli.display import escaped
 from remindi.cli.durations import write_duration
+from remindi.items import STATE_WORDS
 
 Json = dict[str, Any]
 
@@ -71,21 +72,35 @@ _RULES: Final = {
     "needs_reference": "needs --uri, --hash or --hash-of: where it can be looked up",
     "not_in_future": "must lie in the future",
     "pair_mismatch": "a repeating item needs --every; with another trigger give --no-recurrence too",
-    "parameters": "are not those of the adapter; the README names them",
     "required": "is missing",
     "too_far_ahead": "lies farther ahead than the service allows",
     "unknown_alias": "the owner has configured no such alias; with --manual-check TIME it is taken even so",
     "unknown_field": "is not known to this service, which may be an older one",
 }
 """By ``reason``; what is not here breaks a bound, a list or a form of the published schema."""
-_STATES: Final = {
-    "remindi_snooze": "only due and overdue items can be snoozed; give it another time with `remindi update`",
-    "remindi_update": (
-        "ended items stay as they are, and only due and overdue ones that repeat go on to a next occurrence,"
-        " if there is one"
-    ),
+PARAMETERS: Final = {
+    "file_exists": "path_alias=ALIAS",
+    "http_health": "target=ALIAS and, if wanted, expected_status:=200 or another that the alias expects",
+    "observation_window_ended": "window_end=TIMESTAMP, such as 2026-12-01T09:00:00Z",
+    "tcp_reachable": "target=ALIAS",
 }
+"""What ``--param`` may say, by adapter."""
+FORMS: Final = {
+    r"^[A-Za-z0-9._:-]{8,128}$": "letters, digits, dots, underscores, colons and hyphens",
+    r"^[A-Za-z][A-Za-z0-9+.\-]*:.+$": "a URI, such as https://ci.example.com/runs/1",
+    r"^(?:sha256:)?[0-9a-fA-F]{64}$": "a SHA-256: 64 hexadecimal digits",
+    r"^[a-z][a-z0-9_]{0,63}$": "the name of an adapter; `remindi adapters list` shows them",
+}
+"""The patterns of published schemas in words; an id has those of its own."""
 _ENDED: Final = "ended items stay as they are"
+_NOT_DUE: Final = {
+    "remindi_snooze": "only due and overdue items can be snoozed; give it another time with `remindi update`",
+    "remindi_update": "only a due or overdue item goes on to its next occurrence",
+}
+_NO_NEXT: Final = (
+    "it has no next occurrence, as it does not repeat or this was the last;"
+    " end it with `remindi complete` or `remindi cancel`"
+)
 
 
 def refusal_lines(tool: str, arguments: Json, error: Json, state: str | None = None) -> list[str]:
@@ -100,7 +115,10 @@ def refusal_lines(tool: str, arguments: Json, error: Json, state: str | None = N
     details = error.get("details", {})
     match error["code"]:
         case "VALIDATION_ERROR":
-            return [_field_line(tool, entry["field"], entry["reason"]) for entry in details["errors"]]
+            lines = [
+                _field_line(tool, arguments, entry["field"], entry["reason"]) for entry in details["errors"]
+            ]
+            return list(dict.fromkeys(lines))
         case "NOT_FOUND":
             return ["There is no item of this id (of this owner)."]
         case "VERSION_CONFLICT":
@@ -110,10 +128,12 @@ def refusal_lines(tool: str, arguments: Json, error: Json, state: str | None = N
                 f"Look at it with `remindi show {arguments['remindi_id']}`, then decide anew.",
             ]
         case "INVALID_STATE":
-            is_now = f"It is {escaped(state)}: " if state is not None else "Its state does not allow that: "
-            return [f"{is_now}{_STATES.get(tool, _ENDED)}."]
+            return [_state_line(tool, state)]
         case "IDEMPOTENCY_KEY_REUSED":
-            return ["This --key stood for another request; take a new one for a new intention."]
+            return [
+                "This --key stood for another request; take a new one for a new intention.",
+                "A time that counts from now, such as +2h or no --observed, makes another request each time.",
+            ]
         case "ADAPTER_NOT_FOUND":
             return ["There is no such adapter; `remindi adapters list` names them."]
         case "ADAPTER_DISABLED":
@@ -125,11 +145,34 @@ def refusal_lines(tool: str, arguments: Json, error: Json, state: str | None = N
             return [escaped(str(error["message"]))]
 
 
-def _field_line(tool: str, pointer: str, reason: str) -> str:
+def _state_line(tool: str, state: str | None) -> str:
+    """Why an item's state does not allow it; the state may not be known."""
+    if state in STATE_WORDS[4:]:
+        why = _ENDED
+    elif tool == "remindi_update" and state in ("due", "overdue"):
+        why = _NO_NEXT
+    else:
+        why = _NOT_DUE.get(tool, _ENDED)
+    return (
+        f"It is {escaped(state)}: {why}." if state is not None else f"Its state does not allow that: {why}."
+    )
+
+
+def _field_line(tool: str, arguments: Json, pointer: str, reason: str) -> str:
+    if reason == "parameters":
+        return _parameter_line(arguments, pointer)
     where, schema = _found(tool, pointer)
     bounds = _duration_bounds(schema) if pointer.endswith("_seconds") else _bounds(schema)
     rule = _RULES.get(reason) or bounds or escaped(f"breaks a rule ({reason})")
     return f"{where}: {rule}" if where else rule
+
+
+def _parameter_line(arguments: Json, pointer: str) -> str:
+    """Which ``--param`` is wrong or missing, and which the adapter takes."""
+    adapter = arguments.get("trigger", {}).get("adapter")
+    takes = f"{adapter} takes {PARAMETERS[adapter]}" if adapter in PARAMETERS else "the adapter takes others"
+    name = pointer.removeprefix("/trigger/parameters").removeprefix("/")
+    return f"--param{f' {escaped(name)}' if name else ''}: {takes}"
 
 
 def _found(tool: str, pointer: str) -> tuple[str, Json]:
@@ -168,19 +211,27 @@ def _bounds(schema: Json) -> str:
             return "must be a JSON object, not too deeply nested"
         case "string" if schema.get("format") == "date-time":
             return "must be a time in the years 1 to 9999"
+        case "string" if schema.get("pattern", "") in FORMS:
+            return f"must be {FORMS[schema['pattern']]}{_length(schema, ', ')}"
         case "string" if "maxLength" in schema:
-            form = f" of the form {schema['pattern']}" if "pattern" in schema else ""
-            return (
-                f"must be text{_between(schema.get('minLength'), schema['maxLength'])} characters long{form}"
-            )
+            return f"must be text{_length(schema, ' ')}"
         case "string" if "pattern" in schema:
-            return f"must have the form {schema['pattern']}"
+            return "must be an id"
         case _:
             return ""
 
 
 def _duration_bounds(schema: Json) -> str:
     return f"must be {write_duration(schema['minimum'])} to {write_duration(schema['maximum'])}"
+
+
+def _length(schema: Json, before: str) -> str:
+    """How long a text may be, where its schema says so."""
+    if "maxLength" not in schema:
+        return ""
+    if "minLength" not in schema:
+        return f"{before}at most {schema['maxLength']} characters long"
+    return f"{before}from {schema['minLength']} to {schema['maxLength']} characters long"
 
 
 def _between(minimum: int | None, maximum: int | None) -> str:
