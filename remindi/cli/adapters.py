@@ -6,6 +6,7 @@ import signal
 import sys
 import threading
 from pathlib import Path
+from time import time_ns
 from typing import Any, Final
 
 from actors.probes.outcomes import PRIVATE
@@ -17,9 +18,13 @@ from remindi.cli.arguments import (
     ShowAdapterArguments,
     TryAliasArguments,
 )
+from remindi.cli.display import screen_of
+from remindi.cli.durations import relative
 from remindi.cli.exits import Refused
 from remindi.cli.operator import Ask, reached
+from remindi.cli.tables import Column, table
 from remindi.cli.words import printable, refusal_lines
+from remindi.instants import parse_instant
 from web.operator.operations import GET_ADAPTER, LIST_ADAPTERS, TRY_ALIAS, UPDATE_ADAPTER
 from web.strict_json import JsonError, parse
 
@@ -29,7 +34,13 @@ MAX_FILE_BYTES: Final = 1_000_000
 """A little less than the service takes in one line."""
 SHOWN_ALIASES: Final = 6
 """Named in a line; of the others only the number is told."""
-_HEADS: Final = ("NAME", "ENABLED", "ALIASES", "VERSION", "UPDATED")
+_COLUMNS: Final = (
+    Column("NAME"),
+    Column("ENABLED", leaves=1),
+    Column("ALIASES", leaves=2, gives=True),
+    Column("VERSION", leaves=3),
+    Column("UPDATED", leaves=4),
+)
 _HOW_TO: Final = (
     "To {aim}: remindi adapters show {name} > adapter.json, write {change} there, then"
     " remindi adapters set {name} --file adapter.json"
@@ -54,6 +65,8 @@ def run(arguments: AdaptersArguments) -> int:
         code = _run(arguments)
     except Refused as refused:
         _complain(*str(refused).splitlines())
+        if arguments.as_json:
+            _print_json(refused.envelope())
         code = refused.code
     except _Refusal as refusal:
         error = refusal.envelope["error"]
@@ -96,19 +109,19 @@ def _list(arguments: ListAdaptersArguments, ask: Ask) -> int:
     if arguments.as_json:
         _print_json(envelope)
         return exits.OK
+    now = time_ns() // 1_000_000
     rows = [
         (
             row["adapter_name"],
             "yes" if row["enabled"] else "no",
             _named(_aliases(row)) or "-",
             str(row["version"]),
-            row["updated_at"],
+            relative(parse_instant(row["updated_at"]), now),
         )
         for row in envelope["data"]["adapters"]
     ]
-    widths = [max(len(cell) for cell in column) for column in zip(_HEADS, *rows, strict=True)]
-    for cells in (_HEADS, *rows):
-        print("  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip())
+    for line in table(_COLUMNS, rows, screen_of(sys.stdout, os.environ)):
+        print(line)
     return exits.OK
 
 

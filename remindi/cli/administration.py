@@ -23,7 +23,7 @@ from remindi.cli.endings import Declined, Said, ended
 from remindi.cli.exits import Refused
 from remindi.cli.service import Surroundings, service_of
 from remindi.cli.service_arguments import ApiArguments
-from remindi.cli.tables import Cell, Column, table
+from remindi.cli.tables import Cell, Column, left_out, table
 from remindi.cli.times import shown_with_distance
 from remindi.instants import parse_instant
 
@@ -67,7 +67,7 @@ def _run(arguments: ApiArguments) -> Said:
         case ListSettingsArguments():
             with api:
                 rows = api.get("/settings")
-            return Said(rows, _settings(rows, clock, screen))
+            return _settings(rows, clock, screen)
         case GetSettingArguments():
             with api:
                 row = _setting(api, arguments.setting)
@@ -78,7 +78,7 @@ def _run(arguments: ApiArguments) -> Said:
         case ListWorkloadsArguments():
             with api:
                 rows = api.get("/workloads")
-            return Said(rows, _workloads(rows, clock, screen))
+            return Said(rows, _workloads(rows, clock, screen), _how_to_start(rows))
         case MoveWorkloadsArguments():
             with api:
                 rows = api.change("POST", f"/workloads/{arguments.component}/{arguments.transition}", {})
@@ -105,7 +105,7 @@ def _status(api: Api, clock: Clock, screen: Screen) -> Said:
         lines.append(f"items   {counts}")
     lines += ["", *_workloads(rows, clock, screen)]
     well = health == READY and all(row["actual"] == row["desired"] for row in rows)
-    return Said(data, lines, code=exits.OK if well else exits.FAILED)
+    return Said(data, lines, _how_to_start(rows), exits.OK if well else exits.FAILED)
 
 
 def _overview(api: Api) -> Json | None:
@@ -122,21 +122,20 @@ def _overview(api: Api) -> Json | None:
 # ------------------------------------------------------------------ settings
 
 
-def _settings(rows: list[Json], clock: Clock, screen: Screen) -> list[str]:
-    return table(
-        _SETTING_COLUMNS,
-        [
-            (
-                escaped(row["key"]),
-                str(row["value"]),
-                f"{row['minimum']}-{row['maximum']}",
-                str(row["version"]),
-                relative(parse_instant(row["updated_at"]), clock.now),
-            )
-            for row in rows
-        ],
-        screen,
-    )
+def _settings(rows: list[Json], clock: Clock, screen: Screen) -> Said:
+    cells = [
+        (
+            escaped(row["key"]),
+            str(row["value"]),
+            f"{row['minimum']}-{row['maximum']}",
+            str(row["version"]),
+            relative(parse_instant(row["updated_at"]), clock.now),
+        )
+        for row in rows
+    ]
+    heads = ", ".join(left_out(_SETTING_COLUMNS, cells, screen))
+    notes = [f"Left out, as the terminal is too narrow: {heads}."] if heads else []
+    return Said(rows, table(_SETTING_COLUMNS, cells, screen), notes)
 
 
 def _setting(api: Api, key: str) -> Json:
@@ -150,6 +149,8 @@ def _setting(api: Api, key: str) -> Json:
 
 def _set(api: Api, arguments: SetSettingArguments) -> Said:
     before = _setting(api, arguments.setting)
+    if before["value"] == arguments.value:
+        return Said(before, [f"{before['key']} is {before['value']} already."])
     body = {"value": arguments.value, "expected_version": before["version"]}
     try:
         row = api.change("PATCH", f"/settings/{before['key']}", body)
@@ -193,6 +194,13 @@ def _workloads(rows: list[Json], clock: Clock, screen: Screen) -> list[str]:
         ],
         screen,
     )
+
+
+def _how_to_start(rows: list[Json]) -> list[str]:
+    """What to do about workloads that are stopped because somebody wanted it."""
+    stopped = [escaped(row["component"]) for row in rows if row["desired"] == "stopped"]
+    what = "all" if len(stopped) == len(rows) else ", ".join(stopped)
+    return [f"Start what is stopped with `remindi workloads start {what}`."] if stopped else []
 
 
 def _last_pass(stamp: str | None, clock: Clock, screen: Screen) -> str:

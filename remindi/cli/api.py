@@ -135,7 +135,10 @@ class Api:
     def _words(self, answer: Answer, error: Json) -> list[str]:
         match error["code"]:
             case "NOT_FOUND":
-                why = "REMINDI_WEBUI_ENABLE is false there, or it is an older service"
+                why = (
+                    "it has an address of its own (`remindi serve --admin-port`), which --url must name,"
+                    " or REMINDI_WEBUI_ENABLE is false there, or it is an older service"
+                )
                 return [f"{self._service} has no administration API: {why}."]
             case "LIMIT_EXCEEDED" if answer.status == 429:
                 seconds = escaped(answer.headers.get("Retry-After", "60"))

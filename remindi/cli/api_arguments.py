@@ -61,13 +61,20 @@ def add_api_commands(commands: "Subparsers[Parser]", helps: dict[str, str]) -> N
     change = _action(actions, "set", "set one; it is in force within a second", SetSettingArguments)
     for parser in (get, change):
         parser.add_argument("setting", metavar="KEY", help="such as scheduler.poll_interval_seconds")
-    change.add_argument("value", type=whole, metavar="VALUE", help="a whole number")
+    change.add_argument(
+        "value",
+        type=whole,
+        metavar="VALUE",
+        help="a whole number within the bounds that `remindi settings list` shows",
+    )
 
     actions = _actions(commands, "workloads", helps)
     _action(actions, "list", "what is to run, and what does", ListWorkloadsArguments)
     for transition in TRANSITIONS:
         move = _action(actions, transition, f"{transition} a workload", MoveWorkloadsArguments)
-        move.add_argument("component", choices=COMPONENTS, help="which")
+        move.add_argument(
+            "component", choices=COMPONENTS, metavar="WORKLOAD", help=f"one of {', '.join(COMPONENTS)}"
+        )
         move.set_defaults(transition=transition)
 
 

@@ -50,6 +50,9 @@ GROUPS: Final = {
 """Every command by what it is about, with what it does."""
 _HELPS: Final = {name: text for group in GROUPS.values() for name, text in group.items()}
 
+_WITH_VALUE: Final = ("--env-file", "--url", "--zone")
+_WITH_ACTIONS: Final = ("adapters", "settings", "workloads")
+
 _SET_EXAMPLE: Final = """example, a file for tcp_reachable:
   {
     "enabled": true,
@@ -163,9 +166,8 @@ def parse(argv: list[str] | None = None) -> Arguments:
     Raises:
         SystemExit: it is wrong (exit code 2), or help was asked for (0).
     """
-    given = _parser(_named(sys.argv[1:] if argv is None else argv)).parse_args(
-        ["--help"] if argv == [] else argv
-    )
+    argv = _behind_the_command(sys.argv[1:] if argv is None else argv) or ["--help"]
+    given = _parser(_named(argv)).parse_args(argv)
     kind = getattr(given, "kind", None)
     if kind is not None:
         return cast(ItemArguments | ApiArguments, made(kind, given))
@@ -201,6 +203,28 @@ def _adapter_command(given: argparse.Namespace) -> AdaptersArguments:
             return TryAliasArguments(
                 env_file=given.env_file, as_json=given.json, name=given.name, alias=given.alias
             )
+
+
+def _behind_the_command(argv: list[str]) -> list[str]:
+    """The same line with the options of a service that stand before its command put right behind that.
+
+    What holds there may be said again later in the line, and holds then.
+    """
+    before: list[str] = []
+    words: list[str] = []
+    rest = list(argv)
+    while rest and len(words) < (2 if words and words[0] in _WITH_ACTIONS else 1):
+        word = rest.pop(0)
+        name, equals, _ = word.partition("=")
+        if word == "--json" or (name in _WITH_VALUE and equals):
+            before.append(word)
+        elif name in _WITH_VALUE and rest:
+            before += [word, rest.pop(0)]
+        elif word.startswith("-"):
+            return argv
+        else:
+            words.append(word)
+    return [*words, *before, *rest]
 
 
 def _named(argv: list[str]) -> frozenset[str]:

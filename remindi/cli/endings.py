@@ -51,6 +51,8 @@ def ended(act: Callable[[], Said], *, as_json: bool) -> int:
         said = act()
     except Refused as refused:
         _complain(str(refused).splitlines())
+        if as_json:
+            _print_json(refused.envelope())
         return refused.code
     except Declined as declined:
         _complain(declined.lines)

@@ -5,7 +5,7 @@ The numbers are those of sysexits.h where it has one that fits.
 
 import errno
 import os
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 
 class Exit(NamedTuple):
@@ -23,6 +23,13 @@ class Refused(Exception):
         """Keep both."""
         super().__init__(text)
         self.code = code
+
+    def envelope(self) -> dict[str, Any]:
+        """The same for ``--json``: shaped as a service's refusal, under the name of the exit code."""
+        (name,) = [row.name for row in EXITS if row.code == self.code]
+        retryable = self.code in (UNAVAILABLE, RUNNING)
+        error = {"code": name, "message": str(self), "retryable": retryable}
+        return {"ok": False, "request_id": None, "error": error}
 
 
 def cause(error: OSError) -> str:

@@ -10,7 +10,7 @@ from typing import Final
 from remindi.cli.arguments import InitArguments
 from remindi.cli.envfile import write_value
 from remindi.cli.exits import DATA_DIRECTORY, OK, USAGE
-from remindi.cli.service_arguments import DEFAULT_HOST
+from remindi.cli.service_arguments import DEFAULT_HOST, DEFAULT_PORT
 
 USERNAME: Final = "admin"
 
@@ -41,7 +41,7 @@ def _make(arguments: InitArguments) -> int:
     for folder in (directory, directory / "data", directory / "backups", env_file.parent):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     _write_new(env_file, text)
-    print(_instructions(env_file, f"http://{DEFAULT_HOST}:{arguments.port}/mcp"))
+    print(_instructions(env_file, arguments.port))
     return OK
 
 
@@ -83,7 +83,9 @@ def _env_text(database: Path, backups: Path) -> str:
     )
 
 
-def _instructions(env_file: Path, url: str) -> str:
+def _instructions(env_file: Path, port: int) -> str:
+    url = f"http://{DEFAULT_HOST}:{port}/mcp"
+    where = "" if port == DEFAULT_PORT else f" --port {port}"
     file = shlex.quote(str(env_file))
     program = shlex.quote(sys.argv[0]) if Path(sys.argv[0]).name == "remindi" else "remindi"
     token = f"$(sed -n 's/^REMINDI_MCP_TOKEN=//p' {file})"
@@ -97,7 +99,7 @@ def _instructions(env_file: Path, url: str) -> str:
 Made {env_file} with a random token and password (readable for you alone).
 
 Start the service (`make serve` does so next):
-  {program} serve --env-file {file}
+  {program} serve{where} --env-file {file}
 
 Connect an MCP client (Streamable HTTP):
   URL     {url}

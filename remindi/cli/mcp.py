@@ -98,9 +98,14 @@ class Mcp:
             case 403 if told:
                 return Refused(exits.NOT_PERMITTED, f"{self._service} does not let this in: {told}")
             case 503 if told:
-                return Refused(exits.UNAVAILABLE, f"{self._service} answers, but not now: {told}")
+                how = " Start it with `remindi workloads start mcp`." if "workload" in told else ""
+                return Refused(exits.UNAVAILABLE, f"{self._service} answers, but not now: {told}{how}")
             case 404 if told:
-                return Refused(exits.UNAVAILABLE, f"{self._service} has nothing at {PATH}: {told}")
+                return Refused(
+                    exits.UNAVAILABLE,
+                    f"{self._service} has nothing at {PATH}; it may be the address of --admin-port or of"
+                    " `remindi console`. Name the one of `remindi serve --port` with --url.",
+                )
             case 413 if told:
                 return Refused(exits.FAILED, f"{self._service} takes no request of this size: {told}")
             case status if 300 <= status < 400:

@@ -90,7 +90,7 @@ class Surroundings:
                 there = self._named is not None or self._path.is_file()
                 self._file = read_env_file(self._path) if there else {}
             except EnvFileError as error:
-                raise Refused(exits.CONFIGURATION, f"{error}.") from None
+                raise Refused(exits.CONFIGURATION, str(error)) from None
             except OSError as error:
                 raise Refused(
                     exits.CONFIGURATION, f"{self._path}: cannot be read: {error.strerror}."

@@ -32,27 +32,46 @@ Row = Sequence[str | Cell]
 
 def table(columns: Sequence[Column], rows: Sequence[Row], screen: Screen) -> list[str]:
     """The lines of a table, its heads first; no line is wider than the screen."""
-    cells = [[cell if isinstance(cell, Cell) else Cell(cell) for cell in row] for row in rows]
-    widths = [
-        max([width_of(column.head), *(width_of(row[index].text) for row in cells)])
-        for index, column in enumerate(columns)
-    ]
-    shown = list(range(len(columns)))
+    cells = _cells(rows)
+    widths = _widths(columns, cells)
+    shown = _shown(columns, widths, screen)
     if screen.width is not None:
-        _leave_out(columns, widths, shown, screen.width)
         _narrow(columns, widths, shown, screen.width)
     heads = [Cell(column.head) for column in columns]
     return [_line([(row[index], widths[index]) for index in shown], screen) for row in (heads, *cells)]
 
 
-def _leave_out(columns: Sequence[Column], widths: Sequence[int], shown: list[int], width: int) -> None:
-    """Take columns away until the others fit, the one that may be cut being narrow."""
+def left_out(columns: Sequence[Column], rows: Sequence[Row], screen: Screen) -> list[str]:
+    """The heads of the columns that ``table`` leaves out of the same."""
+    shown = _shown(columns, _widths(columns, _cells(rows)), screen)
+    return [column.head for index, column in enumerate(columns) if index not in shown]
+
+
+def _cells(rows: Sequence[Row]) -> list[list[Cell]]:
+    return [[cell if isinstance(cell, Cell) else Cell(cell) for cell in row] for row in rows]
+
+
+def _widths(columns: Sequence[Column], cells: Sequence[Sequence[Cell]]) -> list[int]:
+    return [
+        max([width_of(column.head), *(width_of(row[index].text) for row in cells)])
+        for index, column in enumerate(columns)
+    ]
+
+
+def _shown(columns: Sequence[Column], widths: Sequence[int], screen: Screen) -> list[int]:
+    """The columns that fit, the one that may be cut being narrow."""
+    shown = list(range(len(columns)))
 
     def least(index: int) -> int:
         return min(widths[index], _NARROWEST) if columns[index].gives else widths[index]
 
-    while len(shown) > 1 and sum(map(least, shown)) + GAP * (len(shown) - 1) > width:
+    while (
+        screen.width is not None
+        and len(shown) > 1
+        and sum(map(least, shown)) + GAP * (len(shown) - 1) > screen.width
+    ):
         shown.remove(max(shown, key=lambda index: columns[index].leaves))
+    return shown
 
 
 def _narrow(columns: Sequence[Column], widths: list[int], shown: Sequence[int], width: int) -> None:

@@ -48,6 +48,7 @@ def test_a_setting_is_set_and_got(changed_service: Service) -> None:
     done = remindi(changed_service, "settings", "set", POLL, "10")
     assert (done.code, done.out) == (exits.OK, f"{POLL} is 10 now; it was 30.\n")
     assert remindi(changed_service, "settings", "get", POLL).out == "10\n"
+    assert remindi(changed_service, "settings", "set", POLL, "10").out == f"{POLL} is 10 already.\n"
     row = remindi(changed_service, "settings", "set", POLL, "11", "--json").json()
     assert (row["key"], row["value"], row["version"]) == (POLL, 11, 3)
 
@@ -77,8 +78,13 @@ def test_workloads_are_stopped_started_and_restarted(changed_service: Service) -
     refused = remindi(changed_service, "list")
     assert refused.code == exits.UNAVAILABLE
     assert "The mcp workload is stopped" in refused.err
+    assert "`remindi workloads start mcp`" in refused.err
     # What is stopped because somebody wanted it is no fault.
-    assert remindi(changed_service, "status").code == exits.OK
+    status = remindi(changed_service, "status")
+    assert (status.code, status.err) == (
+        exits.OK,
+        "remindi: Start what is stopped with `remindi workloads start mcp`.\n",
+    )
     rows = remindi(changed_service, "workloads", "start", "all", "--json").json()
     assert [row["actual"] for row in rows] == ["running", "running"]
     assert remindi(changed_service, "list").code == exits.OK

@@ -159,6 +159,31 @@ def test_the_exit_codes_are_one_table_in_order_without_repeats() -> None:
         assert getattr(exits, row.name) == row.code
 
 
+@pytest.mark.parametrize("row", exits.EXITS[1:])
+def test_what_a_command_refuses_itself_has_the_shape_of_a_refusal(row: exits.Exit) -> None:
+    envelope = exits.Refused(row.code, "No.").envelope()
+    assert (envelope["ok"], envelope["request_id"]) == (False, None)
+    assert envelope["error"] == {
+        "code": row.name,
+        "message": "No.",
+        "retryable": row.name in ("UNAVAILABLE", "RUNNING"),
+    }
+
+
+def test_a_refusal_on_the_spot_is_one_line_for_people_and_one_for_scripts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    missing = str(tmp_path / "missing.env")
+    for command in (("list",), ("status",), ("adapters", "list")):
+        for name in [name for name in os.environ if name.startswith("REMINDI_")]:
+            monkeypatch.delenv(name)
+        assert main([*command, "--env-file", missing, "--json"]) == exits.CONFIGURATION
+        told = capsys.readouterr()
+        assert told.err == f"remindi: {missing}: cannot be read: no such file or directory.\n"
+        assert json.loads(told.out)["error"]["code"] == "CONFIGURATION"
+
+
 def test_help_shows_every_exit_code_and_every_variable(capsys: pytest.CaptureFixture[str]) -> None:
     for argv in (["--help"], ["serve", "--help"]):
         with pytest.raises(SystemExit) as ended:
@@ -202,6 +227,14 @@ def test_init_makes_a_private_state_that_serve_accepts(
         assert values[name] not in told
     assert "http://127.0.0.1:8000/mcp" in told
     assert str(state / "remindi.env") in told
+
+
+def test_init_names_its_port_wherever_it_matters(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["init", "--dir", str(tmp_path / "state"), "--port", "8011"]) == exits.OK
+    told = capsys.readouterr().out
+    assert f"serve --port 8011 --env-file {tmp_path}" in told
+    assert "http://127.0.0.1:8011/mcp" in told
+    assert "8000" not in told
 
 
 def test_init_makes_new_secrets_each_time(tmp_path: Path) -> None:

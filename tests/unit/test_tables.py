@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remindi.cli.display import Screen, coloured, cut, escaped, escaped_lines, screen_of, width_of
-from remindi.cli.tables import Cell, Column, Row, table
+from remindi.cli.tables import Cell, Column, Row, left_out, table
 
 PIPE = Screen(None, colour=False)
 COLUMNS = (
@@ -81,6 +81,12 @@ def test_a_narrow_screen_leaves_columns_out_before_the_message_is_gone() -> None
     assert table(COLUMNS, ROWS, Screen(24, colour=False))[0].split() == ["ID", "MESSAGE"]
     assert table(COLUMNS, ROWS, Screen(8, colour=False)) == ["ID", "a1b2c3d4", "e5f6a7b8"]
     assert table(COLUMNS, ROWS, Screen(4, colour=False)) == ["ID", "a1b…", "e5f…"]
+
+
+def test_what_is_left_out_can_be_told() -> None:
+    assert left_out(COLUMNS, ROWS, PIPE) == []
+    assert left_out(COLUMNS, ROWS, Screen(50, colour=False)) == []
+    assert left_out(COLUMNS, ROWS, Screen(24, colour=False)) == ["STATE", "WHEN"]
 
 
 texts = st.text(max_size=30).map(escaped)
