@@ -39,7 +39,8 @@ def identified(ask: Ask, given: str, project: str | None, *, active: bool) -> Js
         ask: asks a tool.
         given: a whole id, or the last 4 to 12 hexadecimal digits of one.
         project: where an end is looked for; null: everywhere.
-        active: whether an end is looked for among active items alone.
+        active: whether an end is looked for among active items first; one that has ended is meant when
+            no active one is.
 
     Raises:
         Refused: there is none, or more than one.
@@ -53,10 +54,11 @@ def identified(ask: Ask, given: str, project: str | None, *, active: bool) -> Js
     end = given.strip().lower().lstrip("-")
     if _END.fullmatch(end) is None:
         raise Refused(exits.USAGE, "ID: must be an id, or the last 4 to 12 digits of one.")
-    found = _ending(ask, end, project, active=active)
+    found = _ending(ask, end, project, active=True) if active else []
+    found = found or _ending(ask, end, project, active=False)
     if len(found) == 1:
         return found[0]
-    scope = ("active item" if active else "item") + ("" if project is None else f" of {escaped(project)}")
+    scope = "item" if project is None else f"item of {escaped(project)}"
     if not found:
         raise Refused(exits.FAILED, f"No {scope} ends with {end}; `remindi list` shows them.")
     named = [f"  {item['id']}  {cut(escaped(item['message']), 60)}" for item in found[:_NAMED]]

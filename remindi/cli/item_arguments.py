@@ -246,7 +246,8 @@ def _key(parser: Parser) -> None:
     parser.add_argument(
         "--key",
         metavar="KEY",
-        help="idempotency key: the same command under the same key is done once (default: a new one)",
+        help="idempotency key: the same request under the same key is done once; a time that counts from now"
+        " makes another request each time, so give an absolute one (default: a new key)",
     )
 
 
@@ -271,7 +272,7 @@ def _add(parser: Parser) -> None:
     parser.add_argument("message", metavar="MESSAGE", help="what has to be done, clear to a reader of later")
     _scope(parser, required=True)
     _trigger(parser, required=True)
-    _content(parser)
+    _content(parser, " (default: normal)", " (default: the setting remindi.default_overdue_seconds)")
     _session(parser)
     _key(parser)
 
@@ -311,7 +312,9 @@ def _trigger(parser: Parser, *, required: bool) -> None:
     one.add_argument(
         "--next-continuation",
         action="store_true",
-        help="at a continuation check from another session of the same lineage",
+        help="at a continuation check from another session of the same lineage (of --lineage)"
+        if required
+        else "at a continuation check from another session of its lineage",
     )
     one.add_argument("--goal", metavar="G", help="at a check that names this goal; links it too")
     one.add_argument("--condition", metavar="ADAPTER", help="when this adapter sees that it holds")
@@ -337,14 +340,9 @@ def _trigger(parser: Parser, *, required: bool) -> None:
     )
 
 
-def _content(parser: Parser) -> None:
-    parser.add_argument("--priority", choices=PRIORITY_WORDS, help="how pressing it is (default: normal)")
-    parser.add_argument(
-        "--grace",
-        type=duration,
-        metavar="DURATION",
-        help="from due to overdue (default: the setting remindi.default_overdue_seconds)",
-    )
+def _content(parser: Parser, no_priority: str = "", no_grace: str = "") -> None:
+    parser.add_argument("--priority", choices=PRIORITY_WORDS, help=f"how pressing it is{no_priority}")
+    parser.add_argument("--grace", type=duration, metavar="DURATION", help=f"from due to overdue{no_grace}")
     parser.add_argument("--instructions", metavar="TEXT", help=f"how to go about it: {_TEXT}")
     parser.add_argument(
         "--link",

@@ -10,7 +10,7 @@ from remindi.cli.durations import relative, write_duration
 from remindi.cli.identification import SHOWN_CHARACTERS
 from remindi.cli.tables import Cell, Column, table
 from remindi.cli.times import shown_time, shown_with_distance
-from remindi.instants import parse_instant
+from remindi.instants import parse_instant, stamp
 
 Json = dict[str, Any]
 
@@ -111,9 +111,16 @@ class Shown:
         ]
         return table(_EVENT_COLUMNS, rows, self._screen)
 
-    def item(self, item: Json, evidence: Sequence[Json]) -> list[str]:
-        """One item whole, a fact a line; text of several lines is indented below its name."""
-        facts = [*self._facts(item), *(fact for record in evidence for fact in self._proof(record))]
+    def item(self, item: Json, evidence: Sequence[Json], note: str | None = None) -> list[str]:
+        """One item whole, a fact a line; text of several lines is indented below its name.
+
+        Args:
+            item: an item view.
+            evidence: records of its completion.
+            note: a remark on its completion.
+        """
+        facts = [*self._facts(item), *_present(("note", note))]
+        facts += [fact for record in evidence for fact in self._proof(record)]
         width = max(len(name) for name, _ in facts)
         lines = []
         for name, text in facts:
@@ -128,17 +135,52 @@ class Shown:
         width = max(len(name) for name, _ in facts)
         return [f"{name.ljust(width)}  {escaped(text)}" for name, text in facts]
 
-    def time(self, stamp: str) -> str:
+    def time(self, text: str) -> str:
         """A stamp in the zone, with how far away it is."""
-        return shown_with_distance(parse_instant(stamp), self._clock.now, self._clock.zone)
+        return shown_with_distance(parse_instant(text), self._clock.now, self._clock.zone)
+
+    def at(self, text: str) -> str:
+        """When something comes back at a stamp, as the end of a sentence."""
+        instant = parse_instant(text)
+        if instant > self._clock.now:
+            return f"at {self.time(text)}"
+        return f"at once: {shown_time(instant, self._clock.zone)} has passed"
+
+    def coming(self, trigger: Json, item: Json) -> str:
+        """When a trigger that is stored now brings an item back, as the end of a sentence.
+
+        Args:
+            trigger: as the tools take it.
+            item: what is known of the item.
+        """
+        session, lineage = item.get("source_session_id"), item.get("source_task_lineage_id")
+        another = "another session" + (f" than {escaped(session)}" if session is not None else "")
+        match trigger["type"]:
+            case "at_time":
+                return self.at(trigger["at"])
+            case "interval":
+                return self.at(trigger["first_at"])
+            case "after_elapsed":
+                return self.at(stamp(self._clock.now + trigger["after_seconds"] * 1_000))
+            case "next_session":
+                return f"at a check from {another}"
+            case "next_continuation":
+                of = "of its lineage" if lineage is None else f"of the lineage {escaped(lineage)}"
+                return f"at a continuation check {of} from {another}"
+            case "goal_active":
+                return f"at a check that names the goal {escaped(trigger['goal_id'])}"
+            case _:
+                when = f"when {escaped(trigger['adapter'])} sees that it holds"
+                by_hand = trigger.get("manual_check_at")
+                return when if by_hand is None else f"{when}, or to be looked at by hand {self.at(by_hand)}"
 
     def _id(self, remindi_id: str) -> str:
         return escaped(remindi_id if self._screen.width is None else remindi_id[-SHOWN_CHARACTERS:])
 
     def _when(self, item: Json, field: str) -> str:
-        stamp = item.get(field)
-        if stamp is not None:
-            return relative(parse_instant(stamp), self._clock.now)
+        text = item.get(field)
+        if text is not None:
+            return relative(parse_instant(text), self._clock.now)
         trigger = item.get("trigger", {})
         return escaped(trigger["type"].replace("_", " ")) if trigger else "-"
 
@@ -229,6 +271,6 @@ def _told(details: Json) -> str:
     for key in ("reason", "completion_note", "condition_detail", "condition", "trigger_type"):
         if isinstance(details.get(key), str):
             changed = details.get("changed_fields")
-            fields = f"{', '.join(changed)}: " if isinstance(changed, list) and changed else ""
+            fields = f"changed {', '.join(changed)}: " if isinstance(changed, list) and changed else ""
             return f"{fields}{details[key]}"
     return ""

@@ -128,12 +128,14 @@ class _Desk:
 
     def show(self, given: ShowArguments) -> Said:
         item = identified(self._ask, given.item, given.project, active=False)
-        evidence: Json = {"completion_evidence": []}
+        ending: Json = {"events": [], "completion_evidence": []}
         if item["state"] == "completed":
-            evidence = self._ask(
+            ending = self._ask(
                 tools.HISTORY, {"remindi_id": item["id"], "event_types": ["completed"], "limit": 1}
             )
-        return Said({"remindi": item}, self._shown.item(item, evidence["completion_evidence"]))
+        notes = [event["details"].get("completion_note") for event in ending["events"]]
+        lines = self._shown.item(item, ending["completion_evidence"], next(iter(notes), None))
+        return Said({"remindi": item}, lines)
 
     def history(self, given: HistoryArguments) -> Said:
         remindi_id = whole_id(given.item)
@@ -156,7 +158,16 @@ class _Desk:
             task_lineage_id=given.lineage,
             **with_goal_link(promise(given, self._clock)),
         )
-        return self._changed(tools.ADD, said, given.key)
+        return self._changed(
+            tools.ADD,
+            said,
+            given.key,
+            {
+                "message": given.message,
+                "source_session_id": given.session,
+                "source_task_lineage_id": given.lineage,
+            },
+        )
 
     def update(self, given: UpdateArguments) -> Said:
         _refuse_both(given)
@@ -170,7 +181,8 @@ class _Desk:
             said["occurrence_disposition"] = given.disposition
         cleared = {"instructions": given.no_instructions, "recurrence": given.no_recurrence}
         said |= {field: None for field, clear in cleared.items() if clear}
-        return self.change(tools.UPDATE, given, said)
+        done = self.change(tools.UPDATE, given, said)
+        return done if given.disposition is None else self._with_occurrence(done)
 
     def complete(self, given: CompleteArguments) -> Said:
         evidence = _present(
@@ -192,18 +204,32 @@ class _Desk:
             remindi_id = item["id"]
             version = version or item["version"]
         said = {"remindi_id": remindi_id, "expected_version": version, **said}
-        return self._changed(tool, said, given.key, item)
+        return self._changed(tool, said, given.key, item or {})
 
-    def _changed(self, tool: str, said: Json, key: str | None, item: Json | None = None) -> Said:
-        """Ask for a change, and say what it came to; ``item`` is how it was before, where that was read."""
+    def _changed(self, tool: str, said: Json, key: str | None, item: Json) -> Said:
+        """Ask for a change, and say what it came to; ``item`` is what is known of it as it was before."""
         said["idempotency_key"] = key or f"cli.{secrets.token_hex(12)}"
-        data = self._ask(tool, said, None if item is None else item["state"])
+        data = self._ask(tool, said, item.get("state"))
         remindi = data["remindi"]
         lines = [f"{_VERBS[tool]} {remindi['id']}: {remindi['state']}, version {remindi['version']}."]
-        lines += [] if item is None else [f"  {cut(escaped(item['message']), MESSAGE_WIDTH)}"]
-        when = said.get("snooze_until") or _fire_time(said.get("trigger") or {})
-        lines += [] if when is None else [f"  It comes back at {self._shown.time(when)}."]
+        lines += [f"  {cut(escaped(item['message']), MESSAGE_WIDTH)}"] if item else []
+        if "snooze_until" in said:
+            lines.append(f"  It comes back {self._shown.at(said['snooze_until'])}.")
+        elif "trigger" in said:
+            lines.append(f"  It comes back {self._shown.coming(said['trigger'], item)}.")
         return Said(data, lines, data.get("warnings", []))
+
+    def _with_occurrence(self, done: Said) -> Said:
+        """The same with the occurrence that has come up; that is read, so it is left out where that fails."""
+        try:
+            item = identified(self._ask, done.data["remindi"]["id"], None, active=False)
+        except (Refused, Declined):
+            return done
+        when = item["next_fire_at"] or item["due_since"]
+        if when is None:
+            return done
+        line = f"  Occurrence {item['occurrence_no']} comes back {self._shown.at(when)}."
+        return done._replace(lines=[*done.lines, line])
 
     # ---------------------------------------------------------------- asking
 
@@ -237,11 +263,6 @@ def _refuse_both(given: UpdateArguments) -> None:
 
 def _more(data: Json) -> list[str]:
     return [] if data["next_cursor"] is None else ["There are more; --all shows all of them."]
-
-
-def _fire_time(trigger: Json) -> str | None:
-    """When a trigger fires, where it says so itself."""
-    return trigger.get("at") or trigger.get("first_at")
 
 
 def _present(**fields: Any) -> Json:

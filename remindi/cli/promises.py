@@ -6,7 +6,7 @@ from typing import Any, Final
 from remindi.cli import exits
 from remindi.cli.clock import Clock
 from remindi.cli.exits import Refused
-from remindi.cli.item_arguments import TriggerArguments
+from remindi.cli.item_arguments import AddArguments, TriggerArguments
 from remindi.cli.sources import text_of
 from remindi.links import LINK_WORDS
 
@@ -60,6 +60,12 @@ def _trigger(given: TriggerArguments, clock: Clock) -> Json | None:
     if given.next_session:
         return {"type": "next_session"}
     if given.next_continuation:
+        if isinstance(given, AddArguments) and given.lineage is None:
+            raise Refused(
+                exits.USAGE,
+                "--next-continuation needs --lineage, by which a later session of the task is known;"
+                " without it the item would never come back.",
+            )
         return {"type": "next_continuation"}
     if given.goal is not None:
         return {"type": "goal_active", "goal_id": given.goal}

@@ -96,7 +96,7 @@ def test_add_stores_what_its_options_say(shared_service: Service, project: str) 
         (["--after", "2h"], "after_elapsed"),
         (["--every", "1d", "--first", "tomorrow 09:00", "--policy", "skip"], "interval"),
         (["--next-session"], "next_session"),
-        (["--next-continuation"], "next_continuation"),
+        (["--next-continuation", "--lineage", "l"], "next_continuation"),
         (["--goal", "g"], "goal_active"),
         (
             ["--condition", "tcp_reachable", "--param", "target=db", "--manual-check", "+1d"],
@@ -110,6 +110,9 @@ def test_add_knows_every_trigger(
     done = remindi(shared_service, "add", "later", "--project", project, *options)
     assert done.code == exits.OK, done
     assert one(shared_service, project)["trigger"]["type"] == kind
+    _, message, coming = done.out.splitlines()
+    assert message == "  later"
+    assert coming.startswith("  It comes back ")
 
 
 def test_warnings_go_to_standard_error_and_into_the_json(shared_service: Service, project: str) -> None:
@@ -146,7 +149,7 @@ def test_the_same_key_is_one_item_and_another_request_under_it_is_refused(
         (["--condition", "tcp_reachable", "--param", "target=a"], "remindi: The adapter is disabled."),
         (
             ["--condition", "tcp_reachable", "--param", "host=a", "--manual-check", "+1d"],
-            "remindi: --param: are not",
+            "remindi: --param target: tcp_reachable takes target=ALIAS\nremindi: --param host: ",
         ),
         (["--every", "1h", "--until", "2000-01-01 00:00"], "remindi: --until: must not lie before --first\n"),
     ],
@@ -325,6 +328,7 @@ def test_complete_stores_the_evidence(shared_service: Service, project: str, tmp
     assert record["observed_at"] == "2026-11-30T10:00:00.000Z"
     assert record["metadata"] == {"runs": [1, 2]}
     assert told["events"][-1]["details"]["completion_note"] == "at last"
+    assert re.search("^note +at last$", remindi(shared_service, "show", remindi_id).out, re.MULTILINE)
 
 
 def test_a_bare_claim_and_missing_proof_are_refused_in_words(shared_service: Service, project: str) -> None:
@@ -386,7 +390,9 @@ def test_update_goes_on_to_the_next_occurrence(shared_service: Service, project:
     remindi(shared_service, "check", "--project", project)
     done = remindi(shared_service, "update", remindi_id, "--reason", "seen", "--acknowledge")
     assert done.code == exits.OK, done
-    assert one(shared_service, project)["state"] == "scheduled"
+    item = one(shared_service, project)
+    assert item["state"] == "scheduled"
+    assert f"  Occurrence {item['occurrence_no']} comes back at " in done.out
 
 
 def test_what_contradicts_itself_is_refused_before_anything_is_sent(shared_service: Service) -> None:
@@ -409,9 +415,9 @@ def test_cancel_ends_an_item_for_good(shared_service: Service, project: str) -> 
         exits.FAILED,
         "remindi: It is cancelled: ended items stay as they are.\n",
     )
-    # An end is looked for among what can still be changed.
-    gone = remindi(shared_service, "cancel", remindi_id[-6:], "--reason", "obsolete", "--project", project)
-    assert f"No active item of {project} ends with" in gone.err
+    # An end is looked for among what can still be changed, then among the others.
+    short = ("cancel", remindi_id[-6:], "--reason", "obsolete", "--project", project)
+    assert remindi(shared_service, *short) == again
 
 
 def test_a_version_that_is_not_the_present_one_changes_nothing(shared_service: Service, project: str) -> None:

@@ -76,6 +76,14 @@ PROOF = ["--evidence-type", "observation", "--summary", "seen"]
         (["status", "--url", "http://h"], StatusArguments, {"url": "http://h"}),
         (["settings", "list"], ListSettingsArguments, {}),
         (["settings", "get", "k"], GetSettingArguments, {"setting": "k"}),
+        (["--url", "http://h", "--json", "list"], ListArguments, {"url": "http://h", "as_json": True}),
+        (["--zone=UTC", "show", "abcd"], ShowArguments, {"zone": "UTC", "item": "abcd"}),
+        (["--env-file", "f", "workloads", "list"], ListWorkloadsArguments, {"env_file": Path("f")}),
+        (
+            ["--json", "settings", "--url", "http://a", "get", "k", "--url", "http://b"],
+            GetSettingArguments,
+            {"setting": "k", "url": "http://b", "as_json": True},
+        ),
         (["settings", "set", "k", "-5"], SetSettingArguments, {"setting": "k", "value": -5}),
         (["workloads", "list"], ListWorkloadsArguments, {}),
         (
@@ -94,6 +102,10 @@ def test_each_command_has_its_arguments(argv: list[str], kind: type, fields: dic
 @pytest.mark.parametrize(
     "argv",
     [
+        ["--url"],
+        ["--url", "list"],
+        ["--json", "settings"],
+        ["--url", "http://h", "version"],
         ["add", "m"],
         ["add", "m", "--project", "p"],
         ["add", "--project", "p", "--after", "2h"],
@@ -127,6 +139,14 @@ def test_a_wrong_command_line_ends_with_the_usage_code(
         parse(argv)
     assert ended.value.code == exits.USAGE
     assert "--help" in capsys.readouterr().err
+
+
+def test_the_help_of_update_promises_no_default_that_add_has(capsys: pytest.CaptureFixture[str]) -> None:
+    for command, named in (("add", True), ("update", False)):
+        with pytest.raises(SystemExit):
+            parse([command, "--help"])
+        shown = capsys.readouterr().out
+        assert ("default: normal" in shown, "default_overdue_seconds" in shown) == (named, named)
 
 
 def test_the_help_shows_every_command_in_its_group_and_each_explains_itself(
@@ -190,7 +210,7 @@ def said(*options: str) -> dict[str, Any]:
             },
         ),
         (["--next-session"], {"trigger": {"type": "next_session"}}),
-        (["--next-continuation"], {"trigger": {"type": "next_continuation"}}),
+        (["--next-continuation", "--lineage", "l"], {"trigger": {"type": "next_continuation"}}),
         (
             ["--goal", "g", "--link", "issue:4711", "--link", "url:https://h:1/x"],
             {
@@ -261,6 +281,7 @@ def test_options_become_fields_that_the_tool_takes(options: list[str], fields: d
         (["--after", "1h", "--manual-check", "+1h"], "--manual-check belongs to --condition"),
         (["--every", "1h", "--first", "never"], "--first"),
         (["--every", "1h", "--until", "never"], "--until"),
+        (["--next-continuation"], "--next-continuation needs --lineage"),
         (["--condition", "x", "--param", "novalue"], "--param: must be NAME=TEXT"),
         (["--condition", "x", "--param", "=v"], "--param: must be NAME=TEXT"),
         (["--condition", "x", "--param", "a:=b"], "--param: what follows := must be JSON"),
