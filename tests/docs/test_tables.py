@@ -89,6 +89,20 @@ def test_the_readme_lists_every_route_of_the_api() -> None:
     ]
 
 
+def test_the_readme_names_every_parameter_of_a_query() -> None:
+    paths = json.loads((ROOT / "schema" / "openapi.json").read_text())["paths"]
+    for route, names in table(README, "route", "parameters"):
+        taken = [each["name"] for each in paths[route]["get"]["parameters"] if each.get("in") == "query"]
+        assert sorted(re.sub(r" \(.*?\)", "", names).split(", ")) == sorted(taken), route
+    with_queries = {
+        route
+        for route, operations in paths.items()
+        for each in operations.get("get", {}).get("parameters", ())
+        if each.get("in") == "query"
+    }
+    assert {route for route, _ in table(README, "route", "parameters")} == with_queries
+
+
 def test_the_readme_lists_every_exit_code_with_its_meaning() -> None:
     rows = table(README, "exit code", "meaning")
     assert rows == [[str(entry.code), entry.meaning] for entry in EXITS]

@@ -77,14 +77,14 @@ def ahead() -> str:
 
 def test_the_walk_of_the_readme_works(service: Service) -> None:
     (walk,) = re.findall(r"```sh\n(API=.*?)```", README.read_text(), re.DOTALL)
+    (service.root / ".remindi").mkdir()
+    (service.root / ".remindi" / "remindi.env").write_text(
+        f"REMINDI_WEBUI_USERNAME={USERNAME}\nREMINDI_WEBUI_PASSWORD={PASSWORD}\n"
+    )
     done = subprocess.run(
         ["sh", "-eu", "-c", walk.replace("127.0.0.1:8000", f"127.0.0.1:{service.port}")],
-        env={
-            "PATH": os.defpath,
-            "TMPDIR": str(service.root),
-            "REMINDI_WEBUI_USERNAME": USERNAME,
-            "REMINDI_WEBUI_PASSWORD": PASSWORD,
-        },
+        env={"PATH": os.defpath, "TMPDIR": str(service.root)},
+        cwd=service.root,
         capture_output=True,
         check=True,
         timeout=60,
