@@ -98,7 +98,7 @@ class Mcp:
             case 403 if told:
                 return Refused(exits.NOT_PERMITTED, f"{self._service} does not let this in: {told}")
             case 503 if told:
-                how = " Start it with `remindi workloads start mcp`." if "workload" in told else ""
+                how = " That is `remindi workloads start mcp`." if "workload" in told else ""
                 return Refused(exits.UNAVAILABLE, f"{self._service} answers, but not now: {told}{how}")
             case 404 if told:
                 return Refused(
