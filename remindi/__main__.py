@@ -4,7 +4,8 @@ import gc
 import os
 import signal
 import sys
-from typing import assert_never
+import threading
+from typing import NoReturn, assert_never
 
 from remindi import __version__
 from remindi.cli.arguments import (
@@ -81,5 +82,14 @@ def _end_quietly_when_asked() -> None:
         signal.signal(number, lambda _number, _frame: os._exit(OK))
 
 
+def entry() -> NoReturn:
+    """Be the process: run the command of its arguments and end, whatever still runs beside."""
+    code = main()
+    if threading.active_count() > 1:
+        # NOTE: a probe that is stuck must not keep a command from ending.
+        os._exit(code)
+    sys.exit(code)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    entry()
