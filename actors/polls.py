@@ -5,22 +5,22 @@ one transaction. So a slow target keeps nobody waiting but itself. Used by the s
 thread.
 """
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable
 from typing import Final
 
 from actors.address import ActorError, Address
 from actors.messages.probes import NotProbed, ProbeAnswer, RunProbe
-from actors.messages.readers import DueCondition, ListDueConditions, ProbeTarget
+from actors.messages.readers import ProbeTarget
 from actors.messages.scheduler import ConditionNotProbed, ConditionProbed
 from actors.messages.writer import ProbeResult
-from actors.probing import result_of, unprobed
+from actors.probing import DueList, result_of, unprobed
 from actors.system import Clock, Random
 from remindi.events import Caller
 from remindi.settings import ADAPTER_CONCURRENCY, ADAPTER_TIMEOUT_SECONDS, Settings
 
-LISTED: Final = 200
-"""Due conditions that are asked for at a time, and results that one transaction takes."""
+STORED: Final = 200
+"""Results that one transaction takes."""
 MOST_UNDER_WAY: Final = 256
 """Items whose probe is under way at most; their answers come all at once when they share a target."""
 READER_SECONDS: Final = 10.0
@@ -54,7 +54,7 @@ class Polls:
             clock: both clocks.
             chance: spreads the polls.
             caller: named in events; its probes take turns with those of checks.
-            store: stores results, at most ``LISTED`` at a time, under the lease.
+            store: stores results, at most ``STORED`` at a time, under the lease.
             ended: told when a walk is over, with what went wrong, if something did.
         """
         self._me = me
@@ -67,9 +67,7 @@ class Polls:
         self._ended = ended
         self._number = 0
         self._active = False
-        self._after: DueCondition | None = None
-        self._all_listed = False
-        self._listed: deque[ProbeTarget] = deque()
+        self._due = DueList()
         self._under_way: dict[int, ProbeTarget] = {}
         self._looks: Counter[tuple[str, str]] = Counter()
         self._results: list[ProbeResult] = []
@@ -86,15 +84,13 @@ class Polls:
             self._end()
         self._number += 1
         self._active = True
-        self._after = None
-        self._all_listed = False
+        self._due = DueList()
         self._failure = None
         self._heard_at = self._clock.monotonic()
 
     def drop(self) -> None:
         """Give the walk up; what is under way means nothing any more."""
         self._active = False
-        self._listed.clear()
         self._under_way.clear()
         self._looks.clear()
         self._results.clear()
@@ -142,28 +138,15 @@ class Polls:
 
     def _store_results(self) -> None:
         while self._results:
-            results, self._results = self._results[:LISTED], self._results[LISTED:]
+            results, self._results = self._results[:STORED], self._results[STORED:]
             self._store(tuple(results))
 
     def _next(self) -> ProbeTarget | None:
-        if not self._listed and not self._all_listed:
-            found = self._reader.call(
-                ListDueConditions(
-                    caller=self._caller,
-                    # What has become due meanwhile has its turn as well.
-                    as_of=self._clock.now(),
-                    project_id=None,
-                    after=self._after,
-                    limit=LISTED,
-                ),
-                timeout=READER_SECONDS,
-            )
-            self._listed.extend(found)
-            if len(found) < LISTED:
-                self._all_listed = True
-            else:
-                self._after = DueCondition(found[-1].next_evaluation_at, found[-1].key)
-        return self._listed.popleft() if self._listed else None
+        # What has become due meanwhile has its turn as well.
+        question = self._due.question(self._caller, self._clock.now(), None)
+        if question is not None:
+            self._due.extend(self._reader.call(question, timeout=READER_SECONDS))
+        return self._due.pop()
 
     def _ask(self, target: ProbeTarget) -> None:
         walk, key = self._number, target.key
@@ -195,8 +178,7 @@ class Polls:
         # What nobody could look at still comes up for a look by hand in time (contract 4.2).
         self._results.append(unprobed(target))
         self._failure = reason or self._failure
-        self._listed.clear()
-        self._all_listed = True
+        self._due.end()
 
     def _end(self) -> None:
         failure = self._failure

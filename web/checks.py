@@ -6,21 +6,18 @@ check go on there, and what they saw is stored when they are done.
 
 import asyncio
 import logging
-from collections import deque
 from typing import Any, Final
 
 from actors.failures import unrefused
 from actors.messages.probes import NotProbed, RunProbe
 from actors.messages.readers import (
     ConditionsDue,
-    DueCondition,
     GetCheckPage,
-    ListDueConditions,
     ListSettings,
     ProbeTarget,
 )
 from actors.messages.writer import ApplyProbes, EvaluatePage, ProbeResult
-from actors.probing import result_of
+from actors.probing import DueList, result_of
 from remindi.answers import CheckPage
 from remindi.events import Caller
 from remindi.requests import CheckQuery
@@ -31,8 +28,6 @@ log = logging.getLogger("remindi.checks")
 
 GLANCE_SECONDS: Final = 0.2
 """How soon a check that waits for probes hears of a stop."""
-LISTED: Final = 200
-"""Due conditions that are asked for at a time."""
 
 
 class Checks:
@@ -95,9 +90,7 @@ class _Probing:
         self._seconds = seconds
         self._until = door.clock.monotonic() + seconds
         self._listing = asyncio.Lock()
-        self._listed: deque[ProbeTarget] = deque()
-        self._after: DueCondition | None = None
-        self._all_listed = False
+        self._due = DueList()
         self._storing = asyncio.Lock()
         self._results: list[ProbeResult] = []
 
@@ -128,23 +121,10 @@ class _Probing:
 
     async def _next(self) -> ProbeTarget | None:
         async with self._listing:
-            if not self._listed and not self._all_listed:
-                found = await self._door.reader.acall(
-                    ListDueConditions(
-                        caller=self._caller,
-                        as_of=self._as_of,
-                        project_id=self._query.project_id,
-                        after=self._after,
-                        limit=LISTED,
-                    ),
-                    timeout=READER_SECONDS,
-                )
-                self._listed.extend(found)
-                if len(found) < LISTED:
-                    self._all_listed = True
-                else:
-                    self._after = DueCondition(found[-1].next_evaluation_at, found[-1].key)
-            return self._listed.popleft() if self._listed else None
+            question = self._due.question(self._caller, self._as_of, self._query.project_id)
+            if question is not None:
+                self._due.extend(await self._door.reader.acall(question, timeout=READER_SECONDS))
+            return self._due.pop()
 
     async def _store(self) -> None:
         """Store what has come; results that come while others are being stored go together."""

@@ -38,7 +38,8 @@ from actors.messages.writer import (
     RipeBatch,
     RipePosition,
 )
-from actors.polls import LISTED, NO_ANSWER, PATIENCE_SECONDS
+from actors.polls import NO_ANSWER, PATIENCE_SECONDS, STORED
+from actors.probing import LISTED
 from actors.scheduler import BATCH, PURGE_BATCH, Scheduler
 from remindi.adapters import AdapterRegistry
 from remindi.errors import ErrorCode, Refusal
@@ -478,7 +479,7 @@ def test_a_walk_goes_on_after_the_last_target_of_a_full_list(world: World) -> No
         None,
         DueCondition(first[-1].next_evaluation_at, LISTED),
     ]
-    assert max(len(message.results) for message in world.writer.seen(ApplyProbes)) <= LISTED
+    assert max(len(message.results) for message in world.writer.seen(ApplyProbes)) <= STORED
 
 
 def test_no_more_probes_are_under_way_than_the_pool_takes_soon(world: World) -> None:

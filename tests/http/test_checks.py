@@ -17,6 +17,7 @@ from actors.messages.readers import (
     ProbeTarget,
 )
 from actors.messages.writer import ApplyProbes, ProbeResult
+from actors.probing import LISTED
 from remindi import inputs
 from remindi.answers import CheckPage
 from remindi.errors import ErrorCode, Refusal
@@ -27,7 +28,7 @@ from remindi.settings import ADAPTER_CONCURRENCY, ADAPTER_TIMEOUT_SECONDS
 from remindi.triggers import Condition
 from tests.fakes.doors import DoorStage
 from tests.http.test_tools import CHECK, raises
-from web.checks import LISTED, Checks
+from web.checks import Checks
 from web.door import POOL_SECONDS
 
 
