@@ -158,13 +158,20 @@ class Scheduler(Actor):
         self._fare = _Fare("stopped", None)
 
     def handle(self, message: Message) -> None:
-        """Handle one message; whatever goes wrong with the database or the probes is waited out."""
+        """Handle one message."""
         if isinstance(message, StopScheduler):
             self._stop_work()
-            return
+        else:
+            self._weather(lambda: self._work(message))
+
+    def handled(self) -> None:
+        """Go on with the walk over conditions: whatever came last, a ping as well, ends a time of waiting."""
+        self._weather(lambda: self._polls.go_on(self._settings, idle=self.actor_inbox.empty()))
+
+    def _weather(self, work: Callable[[], None]) -> None:
+        """Work; whatever goes wrong with the database or the probes is waited out."""
         try:
-            self._work(message)
-            self._polls.go_on(self._settings, idle=self.actor_inbox.empty())
+            work()
         except _Stopped:
             log.info("the scheduler stops: that is what is desired")
             self._stop_work()

@@ -54,7 +54,7 @@ from remindi.settings import (
 )
 from remindi.triggers import Condition
 from tests.fakes.clocks import ManualClock
-from tests.fakes.scripted import Scripted, Stage, alone
+from tests.fakes.scripted import Scripted, Stage, alone, inbox_reaches
 from tests.fakes.timers import ManualTimer
 from tests.service import eventually
 
@@ -532,6 +532,36 @@ def test_a_walk_asks_for_what_has_become_due_meanwhile(world: World) -> None:
     world.reader.expect(ListDueConditions, 2)
     first, second = (message.as_of for message in world.reader.seen(ListDueConditions)[:2])
     assert second == first + 3_000
+
+
+def test_a_ping_behind_an_answer_does_not_keep_it_from_being_stored(world: World) -> None:
+    probing, passing = threading.Event(), threading.Event()
+    entered = threading.Event()
+
+    def slow(message: RunProbe) -> ProbeAnswer:
+        assert probing.wait(BOUND)
+        return answer_of(message)
+
+    def last_of_a_pass(_message: object) -> Waiting:
+        entered.set()
+        assert passing.wait(BOUND)
+        return world.waiting
+
+    world.reader.script[ListDueConditions] = listed((target(1),))
+    world.probes.script[RunProbe] = slow
+    world.start()
+    world.probes.expect(RunProbe)
+    world.run_pass()
+    world.reader.script[GetWaiting] = last_of_a_pass
+    world.tick()
+    assert entered.wait(BOUND)
+    probing.set()
+    inbox_reaches(world.scheduler, 1)
+    told = Ticked(generation=0)
+    elsewhere = world.addresses["lease"]
+    world.me.ask_for(elsewhere, Ping(), answered=lambda _: told, failed=lambda _: told, timeout=BOUND)
+    passing.set()
+    assert [result.key for result in applied(world, 1)] == [1]
 
 
 def test_a_slow_probe_holds_up_neither_the_passes_nor_what_others_saw(world: World) -> None:

@@ -16,6 +16,13 @@ def alone(_name: str) -> None:
     """Hear of a death that no test cares for."""
 
 
+def inbox_reaches(actor: Actor, count: int) -> None:
+    """Wait until so many messages lie in an actor's inbox."""
+    inbox = actor.actor_inbox
+    assert isinstance(inbox, Inbox)
+    eventually(lambda: inbox.qsize() >= count)
+
+
 class Scripted(Actor):
     """Answers each kind of message by its function; without one, None. A function may block or raise."""
 
@@ -39,9 +46,7 @@ class Scripted(Actor):
 
     def inbox_reaches(self, count: int) -> None:
         """Wait until so many messages lie in the inbox."""
-        inbox = self.actor_inbox
-        assert isinstance(inbox, Inbox)
-        eventually(lambda: inbox.qsize() >= count)
+        inbox_reaches(self, count)
 
     def seen(self, kind: type[M]) -> list[M]:
         """What came of one kind, in order."""
