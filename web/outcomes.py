@@ -19,7 +19,7 @@ def refusal_of(error: Exception, board: Board, *, mutation: bool) -> Refusal:
     such doubt; that it got no answer is our fault.
     """
     match error:
-        case Unavailable() if board.maintenance or board.startup in ("starting", "stopping"):
+        case Unavailable() if board.closed:
             return _MAINTENANCE
         case OutcomeUnknown() if not mutation:
             return _INTERNAL

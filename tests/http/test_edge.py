@@ -99,7 +99,7 @@ def test_health_says_how_far_the_process_is(startup: Startup, status: int) -> No
 def test_health_does_not_depend_on_workloads_or_lists() -> None:
     stage = DoorStage(allowed_hosts=frozenset({"other.test"}))
     stage.board.mcp_open = False
-    stage.board.maintenance = True
+    stage.board.maintenance = "paused"
     assert stage.request("GET", "/health/ready", headers=[("Host", HOST)]).status == 200
 
 

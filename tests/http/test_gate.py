@@ -216,7 +216,7 @@ def stopped(stage: DoorStage, _: dict[str, Any]) -> None:
 
 
 def maintenance(stage: DoorStage, _: dict[str, Any]) -> None:
-    stage.board.maintenance = True
+    stage.board.maintenance = "paused"
 
 
 def streamed(_: DoorStage, request: dict[str, Any]) -> None:

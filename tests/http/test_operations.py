@@ -227,7 +227,7 @@ def test_a_closed_service_refuses_every_operation(stage: Stage, startup: Any) ->
 
 
 def test_maintenance_closes_it(stage: Stage) -> None:
-    stage.board.maintenance = True
+    stage.board.maintenance = "paused"
     assert refused(stage.ask("list_adapters")) == ("MAINTENANCE_ACTIVE", {})
 
 

@@ -184,7 +184,7 @@ def test_an_actor_that_is_gone_in_maintenance_says_maintenance() -> None:
 
     def close(_: Any) -> Any:
         # The gate let the call in; maintenance began while it was on its way.
-        stage.board.maintenance = True
+        stage.board.maintenance = "paused"
         raise Unavailable
 
     stage.writer.script[AddItem] = close

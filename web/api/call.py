@@ -164,7 +164,7 @@ class Call:
 
     def _closed(self, use: Database) -> bool:
         board = self._door.board
-        if board.maintenance or board.startup in ("starting", "stopping"):
+        if board.closed:
             return True
         # A damaged database is read and never written (contract section 16).
         return use is Database.WRITE and board.startup == "damaged"

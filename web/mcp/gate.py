@@ -73,7 +73,7 @@ class Gate:
             return _UNAUTHORIZED
         if self._board.startup == "stopping":
             return answers.STOPPING
-        if self._board.maintenance:
+        if self._board.maintenance != "running":
             return _MAINTENANCE
         return None if self._board.mcp_open else _STOPPED
 

@@ -136,7 +136,7 @@ class Operations:
 
     def _closed(self, operation: _Operation) -> bool:
         board = self._door.board
-        if board.maintenance or board.startup in ("starting", "stopping"):
+        if board.closed:
             return True
         # A damaged database is read and never written (contract section 16).
         return operation.changes and board.startup == "damaged"

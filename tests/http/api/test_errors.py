@@ -75,7 +75,7 @@ def _turned(answer: Any) -> Way:
 
 
 def _maintained(browser: Browser, _: pytest.MonkeyPatch) -> Answered:
-    browser.house.board.maintenance = True
+    browser.house.board.maintenance = "paused"
     return browser.get("/settings")
 
 

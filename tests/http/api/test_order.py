@@ -507,7 +507,7 @@ def test_where_no_query_is_known_none_is_taken(
 def test_during_maintenance_what_needs_the_database_is_refused_last(home: House, closing: str) -> None:
     browser = home.signed_in()
     if closing == "maintenance":
-        home.board.maintenance = True
+        home.board.maintenance = "paused"
     else:
         home.board.startup = "stopping"
     for method, path, operation in OPERATIONS:

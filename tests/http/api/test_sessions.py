@@ -338,7 +338,7 @@ def test_signing_in_works_while_nothing_can_be_stored(
     home: House, closing: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     if closing == "maintenance":
-        home.board.maintenance = True
+        home.board.maintenance = "paused"
     elif closing == "damaged":
         home.board.startup = "damaged"
     else:
