@@ -41,11 +41,11 @@ class BackupRecord(NamedTuple):
     """When it last passed every check of contract 14.3, migrated as a copy where its schema is older."""
     created_by: str
     items: int
-    """How many items it held when it was verified; shown by the overview and not part of the record's view."""
+    """How many items it held when it was verified; shown by the overview, no part of the view."""
 
 
 MaintenanceState = Literal["running", "draining", "paused", "held"]
-"""Of the database: ``held`` is closed until the next start, because even a rollback failed (contract 15.3)."""
+"""Of the database: ``held`` is closed until the next start: even a rollback failed (contract 15.3)."""
 
 HELD_REASON: Final = "restore_rollback_failed"
 """``details.reason`` of MAINTENANCE_ACTIVE while held."""

@@ -35,7 +35,7 @@ class CreateBackup(Request[BackupRecord | Refusal]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TakeUpload(Request[BackupRecord | Refusal]):
-    """Verify a file that a door has received whole, and make it a backup; BACKUP_INVALID leaves nothing behind.
+    """Verify a file that a door has received whole, and make it a backup; BACKUP_INVALID leaves nothing.
 
     The file is the controller's from here on, whatever becomes of it.
     """
