@@ -11,7 +11,8 @@ from typing import Final
 DIRECTORY_MODE: Final = 0o700
 FILE_MODE: Final = 0o600
 LOCK_NAME: Final = "remindi.lock"
-TEMPORARY_PATTERN: Final = ".tmp-*"
+TEMPORARY_PREFIX: Final = ".tmp-"
+"""Of files that nobody needs when the process that made them is gone."""
 
 
 class DirectoryUnusable(Exception):
@@ -132,7 +133,7 @@ def remove_leftovers(directory: Path) -> None:
         DirectoryUnusable: one cannot be removed.
     """
     try:
-        for leftover in directory.glob(TEMPORARY_PATTERN):
+        for leftover in directory.glob(f"{TEMPORARY_PREFIX}*"):
             if leftover.is_symlink() or leftover.is_file():
                 leftover.unlink()
     except OSError as error:

@@ -3,6 +3,8 @@
 from typing import Final, Literal, NamedTuple, get_args
 
 from remindi.adapters import ADAPTER_NAMES
+from remindi.backups import Source
+from remindi.identifiers import uuid_text
 from remindi.settings import BY_KEY
 
 AuditType = Literal[
@@ -35,9 +37,17 @@ ADAPTER_CONFIG_UPDATED: Final = "adapter_config_updated"
 WORKLOAD_STARTED: Final = "workload_started"
 WORKLOAD_STOPPED: Final = "workload_stopped"
 WORKLOAD_RESTARTED: Final = "workload_restarted"
+BACKUP_CREATED: Final = "backup_created"
+BACKUP_UPLOADED: Final = "backup_uploaded"
+BACKUP_VERIFIED: Final = "backup_verified"
+BACKUP_EXPIRED: Final = "backup_expired"
+RESTORE_STARTED: Final = "restore_started"
+RESTORE_SUCCEEDED: Final = "restore_succeeded"
+RESTORE_FAILED: Final = "restore_failed"
 
 SUCCEEDED: Final = "succeeded"
 REJECTED: Final = "rejected"
+FAILED: Final = "failed"
 
 ALL: Final = "all"
 """Stands for every workload."""
@@ -53,6 +63,18 @@ def about_setting(key: str) -> dict[str, str]:
 def about_adapter(name: str) -> dict[str, str]:
     """``details`` of what was asked of an adapter."""
     return {"adapter_name": name if name in ADAPTER_NAMES else UNKNOWN}
+
+
+def about_backup(backup_id: bytes | None, source: Source | None) -> dict[str, str]:
+    """``details`` of what was asked of a backup; what is not known is left out."""
+    details = {} if backup_id is None else {"backup_id": uuid_text(backup_id)}
+    return details if source is None else details | {"source": source.value}
+
+
+def about_restore(backup_id: bytes, operation_id: bytes | None) -> dict[str, str]:
+    """``details`` of a restore, or of what never became one."""
+    details = {"backup_id": uuid_text(backup_id)}
+    return details if operation_id is None else details | {"operation_id": uuid_text(operation_id)}
 
 
 class AuditQuery(NamedTuple):

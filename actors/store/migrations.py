@@ -15,7 +15,7 @@ from actors.store.errors import AlteredSchema, Damaged, NewerSchema
 
 log = logging.getLogger("remindi.store")
 _NAME: Final = re.compile(r"([0-9]{4})_[a-z0-9_]+\.sql")
-_LEDGER: Final = """
+LEDGER: Final = """
 CREATE TABLE IF NOT EXISTS migration (
     version INTEGER PRIMARY KEY,
     name TEXT NOT NULL,
@@ -66,7 +66,7 @@ def migrate(connection: apsw.Connection, path: Path, now: int) -> bool:
         applied = _applied(connection, path)
         if applied:
             quick_check(connection, path)
-        connection.execute(_LEDGER)
+        connection.execute(LEDGER)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         for script in known[len(applied) :]:
             for _ in connection.execute(script.sql):

@@ -4,12 +4,13 @@ from pathlib import Path
 
 from actors.messages.control import Control, SettingRow
 from actors.messages.readers import ConditionsDue, DueCondition, ProbeTarget, Unsettled, Waiting
-from actors.store import adapters, audits, checks, control, history, items, lists, overview, ripe
+from actors.store import adapters, audits, backups, checks, control, history, items, lists, overview, ripe
 from actors.store.connections import open_reader, snapshot, translated
 from actors.store.names import Names
 from remindi.adapters import AdapterRow
 from remindi.answers import CheckPage, HistoryPage, ListPage
 from remindi.audit import AuditQuery, AuditRow
+from remindi.backups import BackupRecord
 from remindi.errors import NOT_FOUND, Refusal
 from remindi.items import ItemRecord
 from remindi.overview import Overview
@@ -102,3 +103,23 @@ class ReadStore:
         """The overview."""
         with translated(), snapshot(self._connection):
             return overview.overview(self._connection, self._owner, as_of, self._names)
+
+    def backups(self) -> tuple[BackupRecord, ...]:
+        """Records of backups, the newest first."""
+        with translated(), snapshot(self._connection):
+            return backups.backups(self._connection)
+
+    def backup(self, identifier: bytes) -> BackupRecord | None:
+        """One backup's record."""
+        with translated(), snapshot(self._connection):
+            return backups.find_backup(self._connection, identifier)
+
+    def born_at(self) -> int:
+        """When the database was made."""
+        with translated(), snapshot(self._connection):
+            return backups.born_at(self._connection)
+
+    def generation(self) -> bytes:
+        """Which content this is."""
+        with translated(), snapshot(self._connection):
+            return backups.read_generation(self._connection)

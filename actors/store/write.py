@@ -9,9 +9,10 @@ from typing import Final
 import apsw
 
 from actors.messages.control import Control, LeaseRow, SettingRow, WorkloadRow
-from actors.store import adapters, control, idempotency, items, leases, search
+from actors.store import adapters, backups, control, idempotency, items, leases, replacing, search
 from actors.store.checks import change_number
 from actors.store.connections import BUSY_TIMEOUT_MS, open_reader, open_writer, translated
+from actors.store.copying import Progress, nothing
 from actors.store.errors import Damaged
 from actors.store.evaluations import Evaluations
 from actors.store.migrations import migrate, quick_check
@@ -21,9 +22,10 @@ from actors.store.tally import Tally
 from actors.system import Clock, Identifiers, Random
 from remindi import audit
 from remindi.adapters import AdapterRow, Configuration
+from remindi.backups import BackupRecord
 from remindi.errors import Refusal
 from remindi.events import Caller
-from remindi.settings import IDEMPOTENCY_RETENTION_DAYS, LEASE_SECONDS, Settings
+from remindi.settings import BACKUP_RETENTION_COUNT, IDEMPOTENCY_RETENTION_DAYS, LEASE_SECONDS, Settings
 
 log = logging.getLogger("remindi.store")
 
@@ -45,34 +47,61 @@ class WriteStore:
             StoreError: the database cannot be used; the text says why.
         """
         self._clock = clock
+        self._chance = chance
         self._path = path
+        self._owner = owner
         self._connection = open_writer(path)
         try:
-            with translated(path):
-                migrate(self._connection, path, clock.now())
-                self._connection.execute("BEGIN IMMEDIATE")
-                control.add_missing_rows(self._connection, clock.now())
-                leases.drop_leases(self._connection)
-                self._names = Names(self._connection)
-                number = self._names.intern(owner)
-                self._connection.execute("COMMIT")
-                self._names.committed()
-                self.control: Control = control.read_control(self._connection)
-                newest = items.newest_identifier(self._connection)
-                self._committed = change_number(self._connection)
+            self._load()
         except BaseException:
             self._connection.close(True)
             raise
-        self._identifiers = Identifiers(clock, chance, newest)
+
+    def _load(self) -> None:
+        """Bring the content up, and learn from it what is kept in memory."""
+        clock, connection = self._clock, self._connection
+        with translated(self._path):
+            migrate(connection, self._path, clock.now())
+            connection.execute("BEGIN IMMEDIATE")
+            control.add_missing_rows(connection, clock.now())
+            leases.drop_leases(connection)
+            self._names = Names(connection)
+            number = self._names.intern(self._owner)
+            connection.execute("COMMIT")
+            self._names.committed()
+            self.control: Control = control.read_control(connection)
+            self.generation: bytes = backups.read_generation(connection)
+            newest = items.newest_identifier(connection)
+            self._committed = change_number(connection)
+        self._identifiers = Identifiers(clock, self._chance, newest)
         self._wal_pages = 0
         self._restart_at = RESTART_PAGES
         self._stale_control = False
         self._before = self._numbered = 0
         self._newest = self._committed + 1
-        self._connection.set_wal_hook(self._count_wal_pages)
-        self._tally = Tally(self._connection, number)
-        self.mutations = Mutations(self._connection, number, self._names, self._identifiers, self._tally)
-        self.evaluations = Evaluations(self._connection, number, self._names, self._identifiers, self._tally)
+        connection.set_wal_hook(self._count_wal_pages)
+        self._tally = Tally(connection, number)
+        self.mutations = Mutations(connection, number, self._names, self._identifiers, self._tally)
+        self.evaluations = Evaluations(connection, number, self._names, self._identifiers, self._tally)
+
+    def replace_content(self, source: Path, progress: Progress = nothing) -> None:
+        """Put the content of a verified database file in place of all that is here; between groups.
+
+        One transaction: whenever the process ends, either content is there whole. Afterwards the store is as
+        if just opened, and its generation is another. Readers see the former content until their
+        transactions end.
+
+        Args:
+            source: of a file that nobody writes, of our schema or an older one.
+            progress: told bytes of bytes; what it raises undoes the work.
+
+        Raises:
+            StoreError: the former content is still there.
+        """
+        with translated():
+            replacing.replace(self._connection, source, progress)
+        self._connection.cache_flush()
+        self._load()
 
     def begin(self) -> None:
         """Start a group."""
@@ -213,10 +242,27 @@ class WriteStore:
         return answer
 
     def record_audit(
-        self, moment: Moment, kind: str, outcome: str, details: tuple[tuple[str, str], ...]
+        self,
+        moment: Moment,
+        kind: str,
+        outcome: str,
+        details: tuple[tuple[str, str], ...],
+        occurred_at: int | None = None,
     ) -> None:
-        """Store an audit row alone."""
-        self._audit(moment, kind, outcome, dict(details))
+        """Store an audit row alone; ``occurred_at`` of what happened before this moment."""
+        self._audit(moment, kind, outcome, dict(details), occurred_at)
+
+    def store_backup(self, record: BackupRecord) -> None:
+        """Store a backup's record, over what is known of it."""
+        backups.store_backup(self._connection, record)
+
+    def expire_backups(self, moment: Moment) -> tuple[BackupRecord, ...]:
+        """Let retention decide which backups expire, each with its audit row (contract 14.4)."""
+        expired = backups.expire_backups(self._connection, self.control.settings[BACKUP_RETENTION_COUNT])
+        for record in expired:
+            details = audit.about_backup(record.id, record.source)
+            self._audit(moment, audit.BACKUP_EXPIRED, audit.SUCCEEDED, details)
+        return expired
 
     def set_desired(
         self, moment: Moment, components: tuple[str, ...], desired: str, action: str
@@ -265,14 +311,21 @@ class WriteStore:
             self._stale_control = True
             self._audit(moment, kind, audit.SUCCEEDED, details)
 
-    def _audit(self, moment: Moment, kind: str, outcome: str, details: dict[str, str]) -> None:
+    def _audit(
+        self,
+        moment: Moment,
+        kind: str,
+        outcome: str,
+        details: dict[str, str],
+        occurred_at: int | None = None,
+    ) -> None:
         control.audit(
             self._connection,
             kind,
             outcome,
             details,
             caller=moment.caller,
-            now=moment.now,
+            now=moment.now if occurred_at is None else occurred_at,
             identifiers=self._identifiers,
         )
 
