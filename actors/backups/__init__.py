@@ -1,0 +1,1 @@
+"""Backups: the controller, its jobs, the restore with its journal, and the directory where all of it lies."""
