@@ -35,6 +35,10 @@ class Unavailable(ActorError):
     """The actor is dead, paused, stopping or being restarted; the message had no effect."""
 
 
+class Paused(Unavailable):
+    """The database is closed for maintenance; nothing was done."""
+
+
 class OutcomeUnknown(ActorError):
     """No answer in time; the message may have had its effect. Retry under the same idempotency key."""
 

@@ -9,6 +9,7 @@ T = TypeVar("T")
 _WORDS: Final = {
     "Overloaded": "The database has too many requests waiting.",
     "Unavailable": "The database is closed or being restarted.",
+    "Paused": "The database is closed for maintenance.",
     "OutcomeUnknown": "The database did not answer in time.",
     "DatabaseRefused": "The database stayed locked by another program.",
     "StorageFailed": "Reading or writing the database failed.",

@@ -7,17 +7,22 @@ from typing import Any, assert_never
 from actors.actor import Actor
 from actors.failures import DatabaseRefused
 from actors.messages.readers import (
+    GetBackup,
     GetCheckPage,
     GetControl,
     GetItem,
+    GetOrigin,
     GetOverview,
     GetWaiting,
     ListAdapters,
     ListAudit,
+    ListBackups,
     ListDueConditions,
     ListEvents,
     ListItems,
     ListSettings,
+    Origin,
+    ReopenReader,
 )
 from actors.store import Busy, ReadStore
 
@@ -33,6 +38,10 @@ ReaderMessage = (
     | ListAdapters
     | ListAudit
     | GetOverview
+    | ListBackups
+    | GetBackup
+    | GetOrigin
+    | ReopenReader
 )
 
 
@@ -95,5 +104,15 @@ class Reader(Actor):
                 return self._store.audit_page(message.query)
             case GetOverview():
                 return self._store.overview(message.as_of)
+            case ListBackups():
+                return self._store.backups()
+            case GetBackup():
+                return self._store.backup(message.backup_id)
+            case GetOrigin():
+                return Origin(self._store.born_at(), self._store.generation())
+            case ReopenReader():
+                former, self._store = self._store, self._open()
+                former.close()
+                return None
             case _:
                 assert_never(message)

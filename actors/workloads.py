@@ -20,15 +20,19 @@ from actors.messages.scheduler import StartScheduler, StopScheduler
 from actors.messages.workloads import (
     ActorDied,
     ActorRestarted,
+    BackupsReported,
     DesiredKnown,
     ListWorkloads,
     PatienceEnded,
+    PauseWorkloads,
+    ReleaseWorkloads,
     ResumeWorkloads,
     SchedulerReported,
     SchedulerTurned,
     TransitionFailed,
     TurnWorkloads,
     Workload,
+    WorkloadsFailed,
     WorkloadsHeld,
 )
 from actors.messages.writer import SetDesired
@@ -58,7 +62,11 @@ Message = (
     ListWorkloads
     | TurnWorkloads
     | ResumeWorkloads
+    | PauseWorkloads
+    | ReleaseWorkloads
     | WorkloadsHeld
+    | WorkloadsFailed
+    | BackupsReported
     | ActorDied
     | ActorRestarted
     | SchedulerReported
@@ -97,6 +105,7 @@ class Controller(Actor):
         caller: Caller,
         feed: Address | None = None,
         held: str | None = None,
+        paused: str | None = None,
     ) -> None:
         """Make the controller; it acts when it is asked to resume.
 
@@ -112,6 +121,7 @@ class Controller(Actor):
             caller: in whose name it acts by itself.
             feed: told ``WorkloadsChanged`` when what is shown changes.
             held: why both workloads must not run, whatever is desired.
+            paused: the same for as long as a maintenance runs.
         """
         super().__init__(name, on_death)
         self._me = me
@@ -130,18 +140,24 @@ class Controller(Actor):
         self._transitions = 0
         self._patience: Alarm | None = None
         self._held = held
+        self._paused = paused
+        self._backup_failure: str | None = None
         self._again = False
 
     def receive(self, envelope: Envelope) -> None:
         """Take a transition or refuse it; everything else is answered as usual."""
         message = envelope.message
-        if not isinstance(message, TurnWorkloads | ResumeWorkloads):
+        if not isinstance(message, TurnWorkloads | ResumeWorkloads | PauseWorkloads | ReleaseWorkloads):
             super().receive(envelope)
         elif self._transition is not None:
             envelope.answer(_CONFLICT)
         elif isinstance(message, TurnWorkloads):
             self._begin(message.components, message.action, message.caller, envelope)
         else:
+            if isinstance(message, PauseWorkloads):
+                self._paused = message.reason
+            elif isinstance(message, ReleaseWorkloads):
+                self._paused = None
             self._begin(COMPONENTS, "resume", self._caller, envelope)
 
     def handle(self, message: Message) -> Any:
@@ -165,11 +181,16 @@ class Controller(Actor):
                 self._hear(message)
             case WorkloadsHeld(reason=reason):
                 self._hold(reason)
+            case WorkloadsFailed(reason=reason):
+                self._close(reason)
+            case BackupsReported(failure=failure):
+                self._backup_failure = failure
+                self._set(SCHEDULER)
             case ActorDied(name=name):
                 self._show_death(name)
             case ActorRestarted():
                 self._resume()
-            case TurnWorkloads() | ResumeWorkloads():
+            case TurnWorkloads() | ResumeWorkloads() | PauseWorkloads() | ReleaseWorkloads():
                 raise AssertionError("taken in receive")
             case _:
                 assert_never(message)
@@ -245,7 +266,7 @@ class Controller(Actor):
         """The scheduler stopped; or it starts, and its first report says whether it could."""
         transition = self._current()
         if not self._may_run(SCHEDULER):
-            self._set(SCHEDULER, actual="stopped", last_error=self._held)
+            self._set(SCHEDULER, actual="stopped", last_error=self._reason)
             self._finish()
         elif self._rows[SCHEDULER].actual == "running":
             self._finish()
@@ -323,6 +344,13 @@ class Controller(Actor):
         log.error("both workloads are stopped", extra={"reason": reason})
         self._resume()
 
+    def _close(self, reason: str) -> None:
+        """Show that nothing will run before the next start."""
+        self._held = self._paused = _bounded(reason)
+        self._board.mcp_open = False
+        for component in COMPONENTS:
+            self._set(component, actual="failed", last_error=self._held)
+
     def _show_death(self, name: str) -> None:
         log.warning("an actor is being restarted", extra={"actor": name})
         if self._rows[SCHEDULER].actual in ("running", "starting"):
@@ -332,14 +360,19 @@ class Controller(Actor):
 
     # ------------------------------------------------------------------- rows
 
+    @property
+    def _reason(self) -> str | None:
+        """Why neither may run, whatever is desired."""
+        return self._paused or self._held
+
     def _may_run(self, component: str) -> bool:
-        return self._held is None and self._rows[component].desired == "running"
+        return self._reason is None and self._rows[component].desired == "running"
 
     def _turn_mcp(self, *, restart: bool) -> None:
         if restart:
             self._board.mcp_open = False
         self._board.mcp_open = self._may_run(MCP)
-        self._set(MCP, actual="running" if self._board.mcp_open else "stopped", last_error=self._held)
+        self._set(MCP, actual="running" if self._board.mcp_open else "stopped", last_error=self._reason)
 
     def _set(self, component: str, **changes: Any) -> None:
         self._rows[component] = self._rows[component]._replace(**changes)
@@ -351,7 +384,10 @@ class Controller(Actor):
             self._feed.notify(WorkloadsChanged())
 
     def _shown(self) -> tuple[Workload, ...]:
-        return tuple(self._rows[component] for component in COMPONENTS)
+        mcp, scheduler = (self._rows[component] for component in COMPONENTS)
+        if scheduler.last_error is None:
+            scheduler = scheduler._replace(last_error=_bounded(self._backup_failure))
+        return mcp, scheduler
 
 
 def _bounded(text: str | None) -> str | None:

@@ -8,10 +8,10 @@ import json
 import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Final, assert_never
+from typing import Any, Final, NamedTuple, assert_never
 
 from actors.actor import Actor
-from actors.address import Address, Envelope
+from actors.address import Address, Envelope, Paused
 from actors.messages import Ping
 from actors.messages.control import Control
 from actors.messages.feed import ItemChange, ItemsChanged
@@ -25,21 +25,30 @@ from actors.messages.writer import (
     CompleteItem,
     EvaluatePage,
     EvaluateRipe,
+    GetGeneration,
     GetLease,
     LeaseLost,
+    PauseWriter,
     PurgeIdempotency,
     RecordAudit,
+    RecordBackup,
     ReleaseLease,
     RenewLease,
+    ReplaceContent,
+    ResumeWriter,
     SetDesired,
+    SettleContent,
     SnoozeItem,
     UpdateAdapter,
     UpdateItem,
     UpdateSetting,
 )
 from actors.store import Busy, StoreError, WriteStore
+from actors.store.copying import Progress, nothing
 from actors.store.mutations import Done, Moment, Outcome
 from actors.system import Clock, Random
+from remindi import audit
+from remindi.backups import BackupRecord
 from remindi.errors import ErrorCode, Refusal
 from remindi.events import EVENT_WORDS, ActorType, EventDraft
 from remindi.identifiers import uuid_text
@@ -73,7 +82,21 @@ WriterMessage = (
     | UpdateAdapter
     | RecordAudit
     | SetDesired
+    | RecordBackup
+    | SettleContent
 )
+MaintenanceMessage = PauseWriter | ReplaceContent | GetGeneration | ResumeWriter
+
+
+class _Pause(NamedTuple):
+    """Who alone may write, and until when."""
+
+    operation_id: bytes
+    seconds: float
+    until: float
+    """On the monotonic clock."""
+    replaced: bool
+    """Whether the content was replaced: then the pause never ends by itself."""
 
 
 class Writer(Actor):
@@ -91,6 +114,7 @@ class Writer(Actor):
         subscribers: Sequence[Address] = (),
         feed: Address | None = None,
         log_content: bool = False,
+        progress: Progress = nothing,
     ) -> None:
         """Make the writer; the database is opened on its own thread.
 
@@ -104,6 +128,7 @@ class Writer(Actor):
             subscribers: told ``SettingsChanged`` and ``AdaptersChanged`` after a commit that changed them.
             feed: told ``ItemsChanged`` after the answers of a commit, while it listens.
             log_content: whether lines about item events carry message and reason (REMINDI_LOG_CONTENT).
+            progress: told how far a replacement of the content is; what it raises undoes it.
         """
         super().__init__(name, on_death)
         self._open: Callable[[], WriteStore] = lambda: WriteStore(store_path, owner, clock, chance)
@@ -111,6 +136,8 @@ class Writer(Actor):
         self._subscribers = tuple(subscribers)
         self._feed = feed
         self._log_content = log_content
+        self._progress = progress
+        self._pause: _Pause | None = None
         self._group: list[tuple[Envelope, Any]] = []
         self._group_started = 0.0
         self._done: list[tuple[Moment, Item, EventDraft]] = []
@@ -118,6 +145,7 @@ class Writer(Actor):
     def on_start(self) -> None:
         """Open the store (pykka's hook)."""
         self._store = self._open()
+        self._told: Control = self._store.control
 
     def on_stop(self) -> None:
         """Commit what was taken in, answer it, and close the store (pykka's hook)."""
@@ -139,8 +167,13 @@ class Writer(Actor):
         """Take a message into the present group."""
         if isinstance(envelope.message, Ping):
             envelope.answer(None)
-        else:
+        elif isinstance(envelope.message, MaintenanceMessage):
+            self._commit()
+            self._maintain(envelope, envelope.message)
+        elif self._admits(envelope.message):
             self._take(envelope)
+        else:
+            envelope.fail(Paused())
 
     def handled(self) -> None:
         """Commit when no other message waits or the group is full."""
@@ -169,6 +202,62 @@ class Writer(Actor):
             return
         self._group.append((envelope, answer))
 
+    # ------------------------------------------------------------ maintenance
+
+    def _maintain(self, envelope: Envelope, message: MaintenanceMessage) -> None:
+        """Carry out what belongs to a maintenance; between groups."""
+        pause = self._current_pause()
+        begins = pause is None and isinstance(message, PauseWriter)
+        if not begins and (pause is None or pause.operation_id != message.operation_id):
+            envelope.fail(Paused())
+            return
+        try:
+            match message:
+                case PauseWriter():
+                    self._pause_for(
+                        message.operation_id, message.seconds, pause is not None and pause.replaced
+                    )
+                    envelope.answer(None)
+                case GetGeneration():
+                    envelope.answer(self._store.generation)
+                case ReplaceContent():
+                    assert pause is not None
+                    self._replace(pause, message.source)
+                    envelope.answer(self._store.generation)
+                case ResumeWriter():
+                    self._pause = None
+                    envelope.answer(None)
+                case _:
+                    assert_never(message)
+        except Exception as error:
+            log.error("a maintenance step failed: %s", error, extra={"message_type": type(message).__name__})
+            envelope.fail(error)
+
+    def _replace(self, pause: _Pause, source: Path) -> None:
+        try:
+            self._store.replace_content(source, self._progress)
+        finally:
+            # However long it took, whoever asked has not had a chance to ask for more time.
+            self._pause_for(pause.operation_id, pause.seconds, self._store.replaced or pause.replaced)
+
+    def _pause_for(self, operation_id: bytes, seconds: float, replaced: bool) -> None:
+        self._pause = _Pause(operation_id, seconds, self._clock.monotonic() + seconds, replaced)
+
+    def _current_pause(self) -> _Pause | None:
+        """The pause, unless its time has run out and the content is what it was."""
+        pause = self._pause
+        if pause is not None and not pause.replaced and self._clock.monotonic() > pause.until:
+            log.error("a maintenance was given up: whoever asked for it is gone")
+            self._pause = None
+        return self._pause
+
+    def _admits(self, message: object) -> bool:
+        """Whether a message may be carried out now."""
+        pause = self._current_pause()
+        if isinstance(message, SettleContent):
+            return pause is not None and pause.operation_id == message.operation_id
+        return pause is None
+
     def _refuse(self, envelope: Envelope, error: Exception) -> None:
         """Answer a message that failed; a locked database is an expected refusal, the rest is logged."""
         if isinstance(error, Busy):
@@ -184,7 +273,7 @@ class Writer(Actor):
     def _commit(self) -> None:
         if not self._group:
             return
-        before = self._store.control
+        before = self._told
         try:
             changed = self._store.commit()
         except StoreError as error:
@@ -196,6 +285,7 @@ class Writer(Actor):
         if changed:
             # Before the answers: whoever then asks a subscriber meets one that knows.
             self._tell_control(before, self._store.control)
+            self._told = self._store.control
         for envelope, answer in group:
             envelope.answer(answer)
         self._tell(done)
@@ -262,11 +352,35 @@ class Writer(Actor):
                     moment, message.name, message.enabled, message.configuration, message.expected_version
                 )
             case RecordAudit():
-                return self._store.record_audit(moment, message.event_type, message.outcome, message.details)
+                return self._record(moment, message)
+            case RecordBackup():
+                return self._record_backup(moment, message)
+            case SettleContent():
+                return self._settle(moment, message)
             case SetDesired():
                 return self._store.set_desired(moment, message.components, message.desired, message.action)
             case _:
                 assert_never(message)
+
+    def _record(self, moment: Moment, message: RecordAudit) -> None:
+        self._store.record_audit(
+            moment, message.event_type, message.outcome, message.details, message.occurred_at
+        )
+
+    def _record_backup(self, moment: Moment, message: RecordBackup) -> tuple[BackupRecord, ...]:
+        record = message.record
+        self._store.store_backup(record)
+        if message.event_type is not None:
+            details = tuple(audit.about_backup(record.id, record.source).items())
+            self._store.record_audit(moment, message.event_type, audit.SUCCEEDED, details)
+        return self._store.expire_backups(moment) if message.retains else ()
+
+    def _settle(self, moment: Moment, message: SettleContent) -> Control:
+        for record in message.records:
+            self._store.store_backup(record)
+        for row in message.audits:
+            self._record(self._store.moment(row.caller), row)
+        return self._store.restore_desired(moment, message.desired)
 
     def _mutated(self, moment: Moment, outcome: Outcome) -> Any:
         answer, done = outcome

@@ -39,7 +39,7 @@ class _Malformed(Exception):
 def manifest_of(record: BackupRecord) -> bytes:
     """The manifest of a record: all of it but its status."""
     name = uuid_text(record.id)
-    manifest = {
+    manifest: dict[str, Any] = {
         "id": name,
         "file_name": file_name(name),
         "source": record.source.value,
@@ -64,7 +64,9 @@ def read_manifest(text: bytes, newest_schema: int) -> BackupRecord | None:
     if len(text) > MAX_BYTES:
         return None
     try:
-        return _record(json.loads(text.decode(), object_pairs_hook=_once, parse_constant=_refuse), newest_schema)
+        return _record(
+            json.loads(text.decode(), object_pairs_hook=_once, parse_constant=_refuse), newest_schema
+        )
     except (_Malformed, ValueError, RecursionError):
         return None
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from actors.address import ActorError, OutcomeUnknown, Unavailable
+from actors.address import ActorError, OutcomeUnknown, Paused, Unavailable
 from actors.board import Board
 from actors.failures import DatabaseRefused
 from remindi.errors import ErrorCode, Refusal
@@ -19,6 +19,8 @@ def refusal_of(error: Exception, board: Board, *, mutation: bool) -> Refusal:
     such doubt; that it got no answer is our fault.
     """
     match error:
+        case Paused():
+            return _MAINTENANCE
         case Unavailable() if board.closed:
             return _MAINTENANCE
         case OutcomeUnknown() if not mutation:

@@ -15,9 +15,7 @@ JOURNAL_NAME: Final = "restore-journal.json"
 LATEST_NAME: Final = "restore-latest.json"
 """The latest restore as it is shown; nothing is decided by it."""
 MAX_BYTES: Final = 16_384
-_FILE: Final = re.compile(
-    r"remindi-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\.sqlite3"
-)
+_FILE: Final = re.compile(r"remindi-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\.sqlite3")
 
 INSTALLS: Final[frozenset[Phase]] = frozenset(
     (
@@ -140,6 +138,6 @@ def _is_safe(name: object) -> bool:
 
 def _unusable(path: Path, why: str) -> JournalUnusable:
     return JournalUnusable(
-        f"{path} {why}, so nobody knows how far a restore got. Nothing was changed. Put the right file back, or"
-        " remove it to start with the database as it is."
+        f"{path} {why}, so nobody knows how far a restore got. Nothing was changed. Put the right file back,"
+        " or remove it to start with the database as it is."
     )

@@ -74,7 +74,7 @@ class RestoreBackup(Request[Restored | Refusal]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AuditKept(Notice):
+class AuditPostponed(Notice):
     """An audit row that could not be stored during maintenance: it follows when that ends."""
 
     record: RecordAudit

@@ -25,5 +25,20 @@ class ItemsChanged(Notice):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BackupsChanged(Notice):
+    """Records of backups, what the controller is at, or when it makes the next one by itself, are new."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestoreChanged(Notice):
+    """What the board shows of the latest restore, or of the maintenance, is new."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContentReplaced(Notice):
+    """The database holds another content: whatever was told before means nothing any more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WorkloadsChanged(Notice):
     """What the board shows of the workloads is new."""

@@ -8,6 +8,7 @@ from actors.messages.control import Control, SettingRow
 from remindi.adapters import AdapterRow
 from remindi.answers import CheckPage, HistoryPage, ListPage
 from remindi.audit import AuditQuery, AuditRow
+from remindi.backups import BackupRecord
 from remindi.errors import Refusal
 from remindi.items import ItemRecord
 from remindi.overview import Overview
@@ -36,6 +37,15 @@ class Waiting(NamedTuple):
 
     backlog: int
     oldest_wake: int | None
+
+
+class Origin(NamedTuple):
+    """Where a content comes from."""
+
+    born_at: int
+    """When its database was made."""
+    generation: bytes
+    """Another one after each restore."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +127,28 @@ class ListAudit(Request[tuple[AuditRow, ...]]):
     """Administration events, in the order of the query (contract 11.9, 13.2)."""
 
     query: AuditQuery
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListBackups(Request[tuple[BackupRecord, ...]]):
+    """Records of backups, the newest first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GetBackup(Request[BackupRecord | None]):
+    """One backup's record."""
+
+    backup_id: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GetOrigin(Request[Origin]):
+    """When the database was made, and which content it is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReopenReader(Request[None]):
+    """Forget what is known of the content, which is another one now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

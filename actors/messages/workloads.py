@@ -40,6 +40,36 @@ class ResumeWorkloads(Request[tuple[Workload, ...] | Refusal]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PauseWorkloads(Request[tuple[Workload, ...] | Refusal]):
+    """Stop both workloads for maintenance and leave what is desired alone; answered when they have stopped.
+
+    WORKLOAD_CONFLICT while another transition runs.
+    """
+
+    reason: str
+    """Shown as their ``last_error`` meanwhile."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseWorkloads(Request[tuple[Workload, ...] | Refusal]):
+    """End the pause, and bring about what is desired."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkloadsFailed(Notice):
+    """The database stays closed until the next start: neither workload can run (contract 15.3)."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackupsReported(Notice):
+    """Whether automatic backups fail; shown where nothing else is wrong with the scheduler."""
+
+    failure: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WorkloadsHeld(Notice):
     """The database must not be worked on: stop both workloads, leave what is desired alone."""
 

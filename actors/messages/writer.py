@@ -1,11 +1,13 @@
 """What the writer is asked: every change of the database. It answers after the commit."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from actors.messages import Request
-from actors.messages.control import LeaseRow, SettingRow, WorkloadRow
+from actors.messages.control import Control, LeaseRow, SettingRow, WorkloadRow
 from remindi.adapters import AdapterRow, Configuration
 from remindi.answers import CheckPage, Mutated
+from remindi.backups import BackupRecord
 from remindi.errors import Refusal
 from remindi.events import LifecycleEvent
 from remindi.lifecycle import Probe
@@ -171,6 +173,69 @@ class RecordAudit(Request[Refusal | None]):
     """``succeeded``, ``rejected`` or ``failed``."""
     details: tuple[tuple[str, str], ...]
     """Names and values of its ``details``."""
+    occurred_at: int | None = None
+    """When it happened; null for now."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordBackup(Request[tuple[BackupRecord, ...]]):
+    """Store a backup's record, with its audit row in the same transaction (contract 14.1).
+
+    Answers the records that expire by it, each with its audit row; none unless retention is to be looked at.
+    """
+
+    record: BackupRecord
+    event_type: str | None
+    """Of the audit row; null for none."""
+    retains: bool
+    """Whether retention is looked at."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PauseWriter(Request[None]):
+    """Refuse everything but what belongs to an operation, for so many seconds; asked again, for so many more.
+
+    Answered when all that was taken in before is durable. The pause is a lease: it ends by itself, unless
+    the content was replaced meanwhile.
+    """
+
+    operation_id: bytes
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplaceContent(Request[bytes]):
+    """Put the content of a verified file in place of all there is, during a pause; answers its generation."""
+
+    operation_id: bytes
+    source: Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GetGeneration(Request[bytes]):
+    """Which content there is, as the writer has it; during a pause."""
+
+    operation_id: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettleContent(Request[Control]):
+    """Write into the content that stays what belongs to it, in one transaction, and tell all who follow.
+
+    Desired workload states as they were before, records of backups, and rows of the audit (contract 15.2).
+    """
+
+    operation_id: bytes
+    desired: tuple[WorkloadRow, ...]
+    records: tuple[BackupRecord, ...]
+    audits: tuple[RecordAudit, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResumeWriter(Request[None]):
+    """End the pause of an operation."""
+
+    operation_id: bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

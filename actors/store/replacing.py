@@ -33,6 +33,11 @@ def replace(connection: apsw.Connection, source: Path, progress: Progress) -> No
             pages=_STEP_PAGES,
             after=lambda done, total: progress(done * page_size, total * page_size),
         )
+    except BaseException:
+        # What did not become the content fills the log; the disk may be full of it.
+        with suppress(apsw.Error):
+            connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        raise
     finally:
         read.close(True)
     if first_row(connection, "SELECT 1 FROM sqlite_schema WHERE name = 'generation'") is not None:

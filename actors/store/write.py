@@ -50,6 +50,8 @@ class WriteStore:
         self._chance = chance
         self._path = path
         self._owner = owner
+        self.replaced = False
+        """Whether the last replacement of the content was carried out, whatever was raised after it."""
         self._connection = open_writer(path)
         try:
             self._load()
@@ -98,9 +100,10 @@ class WriteStore:
         Raises:
             StoreError: the former content is still there.
         """
+        self.replaced = False
         with translated():
             replacing.replace(self._connection, source, progress)
-        self._connection.cache_flush()
+        self.replaced = True
         self._load()
 
     def begin(self) -> None:
@@ -273,6 +276,13 @@ class WriteStore:
         component = components[0] if len(components) == 1 else audit.ALL
         self._audit(moment, f"workload_{action}", audit.SUCCEEDED, {"component": component})
         return rows
+
+    def restore_desired(self, moment: Moment, rows: tuple[WorkloadRow, ...]) -> Control:
+        """Store what was desired of workloads before a restore; all control state as it is then."""
+        for row in rows:
+            control.set_desired(self._connection, (row.component,), row.desired, moment.caller, moment.now)
+        self._stale_control = True
+        return control.read_control(self._connection)
 
     def acquire_lease(self, moment: Moment, holder: str) -> LeaseRow | None:
         """Take the lease (contract 8.3)."""

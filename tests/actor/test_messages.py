@@ -7,6 +7,7 @@ import pkgutil
 import types
 import typing
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from actors.messages import Notice, Request
 from remindi.adapters import AdapterRegistry, Configuration
 from remindi.settings import Settings
 
-ATOMS = (int, str, bytes, bool, float, type(None))
+ATOMS = (int, str, bytes, bool, float, type(None), Path)
 SNAPSHOTS = (Settings, AdapterRegistry, *typing.get_args(Configuration))
 """Classes that hold a read-only mapping and have no way of being changed."""
 QUERIES = ("Get", "List")
