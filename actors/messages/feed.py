@@ -42,3 +42,20 @@ class ContentReplaced(Notice):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkloadsChanged(Notice):
     """What the board shows of the workloads is new."""
+
+
+class Upload(NamedTuple):
+    """A backup that is on its way in."""
+
+    request_id: str
+    """Of the exchange: whoever sends it knows it by that."""
+    received_bytes: int
+    total_bytes: int
+    """As declared, with the frame around the file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UploadsChanged(Notice):
+    """So much has come of what is on its way; told by the door that takes it in."""
+
+    uploads: tuple[Upload, ...]
