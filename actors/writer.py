@@ -25,9 +25,10 @@ from actors.messages.writer import (
     CompleteItem,
     EvaluatePage,
     EvaluateRipe,
-    GetGeneration,
+    GetReplaced,
     GetLease,
     LeaseLost,
+    PauseExtended,
     PauseWriter,
     PurgeIdempotency,
     RecordAudit,
@@ -85,7 +86,7 @@ WriterMessage = (
     | RecordBackup
     | SettleContent
 )
-MaintenanceMessage = PauseWriter | ReplaceContent | GetGeneration | ResumeWriter
+MaintenanceMessage = PauseWriter | ReplaceContent | GetReplaced | ResumeWriter
 
 
 class _Pause(NamedTuple):
@@ -170,6 +171,8 @@ class Writer(Actor):
         elif isinstance(envelope.message, MaintenanceMessage):
             self._commit()
             self._maintain(envelope, envelope.message)
+        elif isinstance(envelope.message, PauseExtended):
+            self._extend(envelope.message)
         elif self._admits(envelope.message):
             self._take(envelope)
         else:
@@ -218,8 +221,8 @@ class Writer(Actor):
                         message.operation_id, message.seconds, pause is not None and pause.replaced
                     )
                     envelope.answer(None)
-                case GetGeneration():
-                    envelope.answer(self._store.generation)
+                case GetReplaced():
+                    envelope.answer(pause is not None and pause.replaced)
                 case ReplaceContent():
                     assert pause is not None
                     self._replace(pause, message.source)
@@ -242,6 +245,11 @@ class Writer(Actor):
 
     def _pause_for(self, operation_id: bytes, seconds: float, replaced: bool) -> None:
         self._pause = _Pause(operation_id, seconds, self._clock.monotonic() + seconds, replaced)
+
+    def _extend(self, message: PauseExtended) -> None:
+        pause = self._current_pause()
+        if pause is not None and pause.operation_id == message.operation_id:
+            self._pause_for(pause.operation_id, pause.seconds, pause.replaced)
 
     def _current_pause(self) -> _Pause | None:
         """The pause, unless its time has run out and the content is what it was."""

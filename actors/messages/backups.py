@@ -78,3 +78,33 @@ class AuditPostponed(Notice):
     """An audit row that could not be stored during maintenance: it follows when that ends."""
 
     record: RecordAudit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScheduleLearned(Notice):
+    """What the next automatic backup is counted from; told by a job."""
+
+    born_at: int
+    newest_at: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AutomaticEnded(Notice):
+    """An automatic backup was made or failed; told by its job."""
+
+    made_at: int | None
+    """When it was made; null when it failed."""
+    failure: str | None
+    """Why it failed, in one sentence."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobEnded(Notice):
+    """The worker has ended a job."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClockTicked(Notice):
+    """It is time to look at the schedule, or to extend a pause."""
+
+    generation: int

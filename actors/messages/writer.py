@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from actors.messages import Request
+from actors.messages import Notice, Request
 from actors.messages.control import Control, LeaseRow, SettingRow, WorkloadRow
 from remindi.adapters import AdapterRow, Configuration
 from remindi.answers import CheckPage, Mutated
@@ -212,8 +212,8 @@ class ReplaceContent(Request[bytes]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GetGeneration(Request[bytes]):
-    """Which content there is, as the writer has it; during a pause."""
+class GetReplaced(Request[bool]):
+    """Whether the content was replaced during the pause of an operation."""
 
     operation_id: bytes
 
@@ -246,3 +246,10 @@ class SetDesired(Request[tuple[WorkloadRow, ...]]):
     desired: str
     action: str
     """``started``, ``stopped`` or ``restarted``, as audited."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PauseExtended(Notice):
+    """Whoever paused the writer is still at it: the time of the pause begins anew."""
+
+    operation_id: bytes

@@ -16,8 +16,8 @@ from actors.store.errors import Damaged, ForeignDatabase
 _STEP_PAGES: Final = 4_096
 
 
-def replace(connection: apsw.Connection, source: Path, progress: Progress) -> None:
-    """Copy a file's pages into an open database in one transaction, which also makes its generation new.
+def pour_file(connection: apsw.Connection, source: Path, progress: Progress) -> None:
+    """Copy a file's pages into an open database in one transaction.
 
     SQLite's backup API writes through the log as every transaction does: no file is renamed, and no log of
     the former content can be replayed over the new one.
@@ -40,9 +40,15 @@ def replace(connection: apsw.Connection, source: Path, progress: Progress) -> No
         raise
     finally:
         read.close(True)
+
+
+def set_apart(connection: apsw.Connection) -> None:
+    """Say that a content that was poured in is another than before, and empty the log that it filled."""
     if first_row(connection, "SELECT 1 FROM sqlite_schema WHERE name = 'generation'") is not None:
         backups.renew_generation(connection)
-    connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+    # NOTE: readers of the former content may hold the log for a moment; the next checkpoint takes it then.
+    with suppress(apsw.BusyError):
+        connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
 
 
 def install(source: Path, live: Path, progress: Progress = nothing) -> None:
@@ -66,12 +72,13 @@ def install(source: Path, live: Path, progress: Progress = nothing) -> None:
     try:
         with translated(live):
             try:
-                replace(connection, source, progress)
+                pour_file(connection, source, progress)
             except apsw.CorruptError:
                 connection.close(True)
                 _empty(live)
                 connection = open_writer(live)
-                replace(connection, source, progress)
+                pour_file(connection, source, progress)
+            set_apart(connection)
     finally:
         connection.close(True)
 

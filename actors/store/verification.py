@@ -17,7 +17,7 @@ from urllib.parse import quote
 import apsw
 
 from actors.data_directory import TEMPORARY_PREFIX
-from actors.store.connections import APPLICATION_ID, first_row
+from actors.store.connections import APPLICATION_ID, first_row, open_reader, snapshot
 from actors.store.copying import SYNC_BYTES, Counts, Progress, count, nothing
 from actors.store.errors import StorageFailed, StoreError
 from actors.store.migrations import LEDGER, known_migrations, migrate
@@ -122,6 +122,23 @@ def verify(path: Path, owner: str, *, scratch: Path, now: int, progress: Progres
         _drill(path, owner, scratch, now)
     progress(size, size)
     return Verified(version, counts)
+
+
+def verify_live(path: Path, owner: str) -> Counts:
+    """Check a database that is in use by all of contract 14.3, as of one moment.
+
+    Raises:
+        Invalid: it failed a check.
+        StoreError: the disk failed, so nobody knows.
+    """
+    connection = open_reader(path)
+    try:
+        with _judged(), snapshot(connection):
+            _check_schema(connection)
+            _check_content(connection, owner)
+            return count(connection)
+    finally:
+        connection.close(True)
 
 
 def _drill(path: Path, owner: str, scratch: Path, now: int) -> None:

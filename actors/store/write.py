@@ -102,8 +102,9 @@ class WriteStore:
         """
         self.replaced = False
         with translated():
-            replacing.replace(self._connection, source, progress)
-        self.replaced = True
+            replacing.pour_file(self._connection, source, progress)
+            self.replaced = True
+            replacing.set_apart(self._connection)
         self._load()
 
     def begin(self) -> None:

@@ -1,0 +1,268 @@
+"""The backup controller: takes in what is asked of backups, and makes one by itself when it is time.
+
+Owns the schedule, never a file: the work is done by the worker, one job after another, so this actor answers
+at once. Only a restore, which is a job of the worker, pauses the writer; its lease is extended from here.
+"""
+
+import logging
+from collections import deque
+from collections.abc import Callable
+from typing import Any, Final, assert_never
+
+from actors.actor import Actor
+from actors.address import Address, Envelope, Overloaded
+from actors.backups.jobs import SYSTEM, Jobs
+from actors.backups.recovery import Recovered
+from actors.backups.restore import LEASE_SECONDS, World
+from actors.backups.schedule import RETRY_MS, next_automatic
+from actors.backups.worker import Worker
+from actors.messages.backups import (
+    AuditPostponed,
+    AutomaticEnded,
+    ClockTicked,
+    CreateBackup,
+    JobEnded,
+    OpenBackup,
+    RestoreBackup,
+    ScheduleLearned,
+    TakeUpload,
+    VerifyBackup,
+)
+from actors.messages.feed import BackupsChanged
+from actors.messages.probes import AdaptersChanged
+from actors.messages.scheduler import SettingsChanged
+from actors.messages.workloads import BackupsReported
+from actors.messages.writer import PauseExtended, RecordAudit
+from actors.timer import Alarm, Timer
+from remindi.backups import AutomaticFailure, BackupRecord, Source
+from remindi.errors import ErrorCode, Refusal
+from remindi.instants import MS_PER_SECOND
+from remindi.settings import BACKUP_INTERVAL_SECONDS, Settings
+
+log = logging.getLogger("remindi.backups")
+
+Asked = CreateBackup | TakeUpload | VerifyBackup | OpenBackup | RestoreBackup
+Message = (
+    Asked
+    | AuditPostponed
+    | SettingsChanged
+    | AdaptersChanged
+    | ScheduleLearned
+    | AutomaticEnded
+    | JobEnded
+    | ClockTicked
+)
+
+LOOK_SECONDS: Final = 60.0
+"""How often the wall clock is looked at, which may jump."""
+EXTEND_SECONDS: Final = LEASE_SECONDS / 4
+MOST_POSTPONED: Final = 1_000
+_CONFLICT: Final = Refusal(ErrorCode.WORKLOAD_CONFLICT)
+_FAILED: Final = Refusal(ErrorCode.INTERNAL_ERROR)
+
+
+class BackupController(Actor):
+    """Gives jobs to the worker."""
+
+    def __init__(
+        self,
+        name: str,
+        on_death: Callable[[str], None],
+        *,
+        me: Address,
+        world: World,
+        worker: Worker,
+        timer: Timer,
+        settings: Settings,
+        automatic: bool = True,
+        recovered: Recovered | None = None,
+        postponed: tuple[RecordAudit, ...] = (),
+    ) -> None:
+        """Make the controller.
+
+        Args:
+            name: of its address.
+            on_death: told the name when it ends unasked.
+            me: its own address.
+            world: what its jobs work with.
+            worker: does them; it outlives this actor.
+            timer: brings its ticks.
+            settings: as they are now.
+            automatic: whether it makes backups by itself.
+            recovered: a restore whose end is not in the audit yet.
+            postponed: audit rows that a dead predecessor kept.
+        """
+        super().__init__(name, on_death)
+        self._me = me
+        self._world = world
+        self._jobs = Jobs(world)
+        self._worker = worker
+        self._timer = timer
+        self._interval = settings[BACKUP_INTERVAL_SECONDS]
+        self._automatic = automatic
+        self._recovered = recovered
+        self.postponed: deque[RecordAudit] = deque(postponed, MOST_POSTPONED)
+        """Audit rows that wait for the end of a maintenance; a successor takes them over."""
+        self._born_at: int | None = None
+        self._newest_at: int | None = None
+        self._failure: AutomaticFailure | None = None
+        self._making = False
+        self._ticks = 0
+        self._alarm: Alarm | None = None
+
+    def on_start(self) -> None:
+        """Bring records and files together, then begin to keep time (pykka's hook)."""
+        self._worker.submit("reconcile", self._begin)
+        self._tick_in(EXTEND_SECONDS)
+
+    def on_stop(self) -> None:
+        """Give up what is under way (pykka's hook)."""
+        self._world.meter.stop()
+
+    def receive(self, envelope: Envelope) -> None:
+        """Take a job in; whoever asked is answered by it."""
+        message = envelope.message
+        match message:
+            case CreateBackup():
+                self._submit("create", envelope, lambda: self._created(message))
+            case TakeUpload():
+                self._submit("upload", envelope, lambda: self._jobs.upload(message.caller, message.temporary))
+            case VerifyBackup():
+                self._submit("verify", envelope, lambda: self._jobs.verify(message.caller, message.backup_id))
+            case OpenBackup():
+                self._submit("download", envelope, lambda: self._jobs.open(message.caller, message.backup_id))
+            case RestoreBackup():
+                if self._worker.restoring:
+                    envelope.answer(_CONFLICT)
+                    return
+                self._submit(
+                    "restore", envelope, lambda: self._jobs.restore(message.caller, message.backup_id)
+                )
+            case _:
+                super().receive(envelope)
+
+    def handle(self, message: Message) -> Any:
+        """Handle one notice."""
+        match message:
+            case AuditPostponed(record=record):
+                self.postponed.append(record)
+                self._store_postponed()
+            case SettingsChanged(settings=settings):
+                self._interval = settings[BACKUP_INTERVAL_SECONDS]
+                self._look()
+            case AdaptersChanged():
+                pass  # The writer tells every change of control rows to all who follow any.
+            case ScheduleLearned(born_at=born_at, newest_at=newest_at):
+                self._born_at, self._newest_at = born_at, newest_at
+                self._look()
+            case AutomaticEnded():
+                self._automatic_ended(message)
+            case JobEnded():
+                self._store_postponed()
+            case ClockTicked(generation=generation):
+                if generation == self._ticks:
+                    self._look()
+            case CreateBackup() | TakeUpload() | VerifyBackup() | OpenBackup() | RestoreBackup():
+                raise AssertionError("taken in receive")
+            case _:
+                assert_never(message)
+
+    # ------------------------------------------------------------------ jobs
+
+    def _submit(self, kind: Any, envelope: Envelope, work: Callable[[], Any]) -> None:
+        """Have work done; its answer, or what it raised, is that of the envelope."""
+
+        def job() -> None:
+            try:
+                answer = work()
+            except Exception as error:
+                envelope.fail(error)
+                raise
+            envelope.answer(answer)
+            if kind == "restore":
+                self._learn()
+            self._me.notify(JobEnded())
+
+        if not self._worker.submit(kind, job):
+            envelope.fail(Overloaded())
+
+    def _created(self, message: CreateBackup) -> BackupRecord | Refusal:
+        made = self._jobs.create(message.caller, Source.MANUAL)
+        return made if isinstance(made, BackupRecord) else _FAILED
+
+    def _begin(self) -> None:
+        """The first job: what happened while nobody looked."""
+        if self._recovered is not None:
+            recovered, self._recovered = self._recovered, None
+            self._jobs.close_recovery(recovered)
+        self._jobs.reconcile()
+        self._learn()
+
+    def _learn(self) -> None:
+        born_at, newest_at = self._jobs.learn()
+        self._me.notify(ScheduleLearned(born_at=born_at, newest_at=newest_at))
+
+    def _make_automatic(self) -> None:
+        made = self._jobs.create(SYSTEM, Source.AUTOMATIC)
+        if isinstance(made, BackupRecord):
+            self._me.notify(AutomaticEnded(made_at=made.created_at, failure=None))
+        else:
+            self._me.notify(AutomaticEnded(made_at=None, failure=made))
+
+    def _store_postponed(self) -> None:
+        """Store the audit rows that waited, once the database takes them."""
+        if self._world.board.closed or not self.postponed:
+            return
+        rows = tuple(self.postponed)
+
+        def job() -> None:
+            for row in rows:
+                self._jobs.store_audit(row)
+
+        if self._worker.submit("reconcile", job):
+            self.postponed.clear()
+
+    # -------------------------------------------------------------- schedule
+
+    def _automatic_ended(self, ended: AutomaticEnded) -> None:
+        self._making = False
+        if ended.failure is None:
+            self._newest_at, self._failure = ended.made_at, None
+        else:
+            now = self._world.clock.now()
+            self._failure = AutomaticFailure(now, ended.failure, now + RETRY_MS)
+        shown = None if self._failure is None else f"The last automatic backup failed: {self._failure.reason}"
+        self._world.workloads.notify(BackupsReported(failure=shown))
+        self._look()
+
+    def _look(self) -> None:
+        """Make an automatic backup when it is time; extend the pause of a restore; look again later."""
+        if self._worker.restoring:
+            self._extend()
+        seconds = EXTEND_SECONDS if self._worker.restoring else LOOK_SECONDS
+        if self._automatic and self._born_at is not None and not self._making:
+            at = next_automatic(self._born_at, self._newest_at, self._interval, self._failure)
+            self._show(at)
+            left = (at - self._world.clock.now()) / MS_PER_SECOND
+            if left <= 0 and not self._world.board.closed:
+                self._making = self._worker.submit("automatic", self._make_automatic)
+            seconds = min(seconds, max(left, 1.0))
+        self._tick_in(seconds)
+
+    def _extend(self) -> None:
+        state = self._world.board.restore
+        if state is not None and state.outcome == "running":
+            self._world.writer.notify(PauseExtended(operation_id=state.operation_id))
+
+    def _show(self, at: int) -> None:
+        board = self._world.board
+        shown = board.backups._replace(next_automatic_at=at, failure=self._failure)
+        if shown != board.backups:
+            board.backups = shown
+            self._world.feed.notify(BackupsChanged())
+
+    def _tick_in(self, seconds: float) -> None:
+        self._ticks += 1
+        if self._alarm is not None:
+            self._alarm.cancel()
+        self._alarm = self._timer.after(seconds, self._me, ClockTicked(generation=self._ticks))
