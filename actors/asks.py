@@ -9,9 +9,12 @@ DOORS: Final = "doors"
 SUPERVISOR: Final = "supervisor"
 
 ASKS: Final = {
-    SUPERVISOR: frozenset({"sessions", "workloads", "scheduler", "lease", "probes", "reader", "writer"}),
-    DOORS: frozenset({"sessions", "workloads", "probes", "reader", "writer"}),
+    SUPERVISOR: frozenset(
+        {"sessions", "backups", "workloads", "scheduler", "lease", "probes", "reader", "writer"}
+    ),
+    DOORS: frozenset({"sessions", "backups", "workloads", "probes", "reader", "writer"}),
     "sessions": frozenset[str](),
+    "backups": frozenset({"workloads", "reader", "writer"}),
     "workloads": frozenset({"scheduler", "reader", "writer"}),
     "scheduler": frozenset({"lease", "probes", "reader", "writer"}),
     "lease": frozenset({"writer"}),

@@ -259,7 +259,8 @@ class BackupController(Actor):
         shown = board.backups._replace(next_automatic_at=at, failure=self._failure)
         if shown != board.backups:
             board.backups = shown
-            self._world.feed.notify(BackupsChanged())
+            if self._world.feed.listens:
+                self._world.feed.notify(BackupsChanged())
 
     def _tick_in(self, seconds: float) -> None:
         self._ticks += 1

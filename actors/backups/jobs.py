@@ -170,7 +170,8 @@ class Jobs:
     def _store(self, record: BackupRecord, caller: Caller = SYSTEM) -> None:
         message = RecordBackup(caller=caller, record=record, event_type=None, retains=False)
         unrefused(self._world.writer.call(message, timeout=ASK_SECONDS))
-        self._world.feed.notify(BackupsChanged())
+        if self._world.feed.listens:
+            self._world.feed.notify(BackupsChanged())
 
     def _record(self, caller: Caller, record: BackupRecord, kind: str) -> None:
         """Store the record of a new backup, and let retention have what it does not keep."""
@@ -189,7 +190,8 @@ class Jobs:
                 self._directory.remove(old.id)
             except DirectoryFailed as error:
                 log.warning("the files of an expired backup stay: %s", error, extra=_about(old))
-        self._world.feed.notify(BackupsChanged())
+        if self._world.feed.listens:
+            self._world.feed.notify(BackupsChanged())
 
     def _audit(self, caller: Caller, kind: str, outcome: str, details: dict[str, str]) -> None:
         self.store_audit(

@@ -68,4 +68,5 @@ class Meter:
 
     def _show(self, job: Job | None) -> None:
         self._board.backups = self._board.backups._replace(job=job)
-        self._feed.notify(BackupsChanged())
+        if self._feed.listens:
+            self._feed.notify(BackupsChanged())

@@ -247,6 +247,7 @@ class Restore:
             log.warning("the writer is being restarted, which ends its pause", extra=self._about())
         self._maintain("running")
         if self._generation is not None:
+            # Also when nobody listens: what the feed keeps for those who come back is of the former content.
             world.feed.notify(ContentReplaced())
         try:
             deadline = time.monotonic() + PATIENCE_SECONDS
@@ -447,12 +448,14 @@ class Restore:
             log.warning(
                 "the state of a restore could not be kept", extra=self._about() | {"error": str(error)}
             )
-        self._world.feed.notify(RestoreChanged())
+        if self._world.feed.listens:
+            self._world.feed.notify(RestoreChanged())
 
     def _maintain(self, state: MaintenanceState) -> None:
         self._world.board.maintenance = state
         log.warning("maintenance: %s", state, extra=self._about())
-        self._world.feed.notify(RestoreChanged())
+        if self._world.feed.listens:
+            self._world.feed.notify(RestoreChanged())
 
     def _started_row(self) -> RecordAudit:
         return self._row(audit.RESTORE_STARTED, audit.SUCCEEDED, {}, self._started_at)

@@ -10,7 +10,6 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 from typing import Final, NoReturn
@@ -18,15 +17,11 @@ from typing import Final, NoReturn
 from actors import data_directory
 from actors.actor import Actor
 from actors.address import ActorError, Address
+from actors.backups.restore import MAINTENANCE
 from actors.board import Board
 from actors.data_directory import DirectoryInUse, DirectoryLock, DirectoryUnusable
 from actors.lease import LeaseKeeper
-from actors.messages.control import Control
-from actors.messages.readers import GetControl
 from actors.messages.workloads import ActorDied, ActorRestarted, ResumeWorkloads, WorkloadsHeld
-from actors.probes.looking import Outside
-from actors.probes.pool import Pool
-from actors.readers import Reader
 from actors.scheduler import Scheduler
 from actors.sessions import SessionStore
 from actors.store import errors as store_errors
@@ -35,11 +30,11 @@ from actors.supervisor import Child, StartAbandoned, StartFailed, Supervisor
 from actors.system import Identifiers, SystemClock, system_random
 from actors.timer import ThreadTimer
 from actors.workloads import Controller
-from actors.writer import Writer
 from remindi import __version__
 from remindi.callers import mcp_actor_id
 from remindi.cli import environment, exits, logs
 from remindi.cli.arguments import ConsoleArguments, ServeArguments
+from remindi.cli.core import Core, OnDeath
 from remindi.cli.envfile import EnvFileError
 from remindi.cli.exits import Refused
 from remindi.config import Config, Loaded, Rejected
@@ -62,17 +57,12 @@ STOP_SECONDS: Final = 9.0
 """For the whole stop; the contract's 10 s with something to spare for the last log lines."""
 REQUESTS_SECONDS: Final = 3.0
 """Of them for running requests."""
-WRITER_START_SECONDS: Final = 600.0
-"""For opening, checking and migrating a large database."""
 RESUME_SECONDS: Final = 5.0
-CONTROL_SECONDS: Final = 10.0
 LAST_LINES_SECONDS: Final = 0.5
 CONSOLE: Final = "This is the console; it runs neither MCP nor the scheduler."
 DAMAGED: Final = "The database is damaged; restore a backup."
 COLLECT_AFTER: Final = 50_000
 """Allocations between two looks of the garbage collector."""
-
-OnDeath = Callable[[str], None]
 
 
 def run(arguments: ServeArguments | ConsoleArguments) -> int:
@@ -117,13 +107,12 @@ class _Service:
         self._chance = system_random()
         self._board = Board()
         self._timer = ThreadTimer()
-        self._writer = Address("writer")
-        self._reader = Address("reader")
-        self._probes = Address("probes")
         self._feed = Feed()
+        self._core = Core(
+            board=self._board, clock=self._clock, timer=self._timer, feed=self._feed, automatic=True
+        )
         self._lease = Address("lease")
         self._scheduler = Address("scheduler")
-        self._workloads = Address("workloads")
         self._sessions = Address("sessions")
         process = Caller(ActorType.SCHEDULER, f"scheduler:process-{secrets.token_hex(8)}", None)
         self._process = process
@@ -143,6 +132,7 @@ class _Service:
         self._take_configuration()  # step 1
         self._take_data_directory()  # steps 2 and 3
         self._listen()  # step 4: live answers, ready does not
+        self._core.recover()  # step 5
         unclean = data_directory.stopped_uncleanly(self._database)
         self._start_actors()  # steps 6 and 7
         self._resume_workloads()  # step 8
@@ -178,6 +168,7 @@ class _Service:
                 ]
             raise Refused(exits.CONFIGURATION, "\n".join(lines))
         self._config = loaded.config
+        self._core.configure(loaded.config)
         self.log_lines = logs.configure(loaded.config.log_filter)
         log.info("starting", extra={"version": __version__, "pid": os.getpid()})
         _warn(loaded)
@@ -271,12 +262,13 @@ class _Service:
         return Door(
             config=config,
             board=self._board,
-            writer=self._writer,
-            reader=self._reader,
-            probes=self._probes,
+            writer=self._core.writer,
+            reader=self._core.reader,
+            probes=self._core.probes,
             sessions=self._sessions,
+            backups=self._core.backups,
             feed=self._feed,
-            workloads=self._workloads,
+            workloads=self._core.workloads,
             cursors=Cursors(config.mcp_token),
             clock=self._clock,
             ids=Identifiers(self._clock, system_random()),
@@ -286,14 +278,16 @@ class _Service:
 
     def _start_actors(self) -> None:
         self._timer.start()
+        self._core.start_worker(self._supervisor.ask_to_give_up)
         try:
             self._supervisor.start()
         except StartFailed as failed:
             raise refusal_of(failed) from failed
+        self._core.show_generation()
 
     def _resume_workloads(self) -> None:
         try:
-            rows = self._workloads.call(ResumeWorkloads(), timeout=RESUME_SECONDS)
+            rows = self._core.workloads.call(ResumeWorkloads(), timeout=RESUME_SECONDS)
             for row in () if isinstance(rows, Refusal) else rows:
                 if row.desired == "stopped":
                     log.warning("a workload stays stopped, as was asked", extra={"component": row.component})
@@ -318,7 +312,7 @@ class _Service:
             self._damaged = True
             if self._board.startup == "ready":
                 self._board.startup = "damaged"
-            self._workloads.notify(WorkloadsHeld(reason=DAMAGED))
+            self._core.workloads.notify(WorkloadsHeld(reason=DAMAGED))
 
         threading.Thread(target=check, name="quick-check", daemon=True).start()
 
@@ -327,47 +321,14 @@ class _Service:
     def _children(self) -> tuple[Child, ...]:
         """The actors in starting order; the writer starts first and stops last."""
         return (
-            Child(
-                address=self._writer,
-                make=self._make_writer,
-                start_seconds=WRITER_START_SECONDS,
-                stop_seconds=3.0,
-                restart_all=True,
+            *self._core.keepers(
+                (self._lease, self._scheduler, self._core.probes, self._core.backups, self._feed), self._feed
             ),
-            Child(address=self._reader, make=self._make_reader, stop_seconds=1.0),
-            Child(address=self._probes, make=self._make_pool, stop_seconds=1.0),
             Child(address=self._lease, make=self._make_lease_keeper),
             Child(address=self._scheduler, make=self._make_scheduler),
-            Child(address=self._workloads, make=self._make_controller, stop_seconds=0.5),
+            Child(address=self._core.workloads, make=self._make_controller, stop_seconds=0.5),
+            self._core.backup_child(),
             Child(address=self._sessions, make=self._make_session_store, stop_seconds=0.5),
-        )
-
-    def _make_writer(self, on_death: OnDeath, _former: Actor | None) -> Actor:
-        return Writer(
-            "writer",
-            on_death,
-            store_path=self._database,
-            owner=self._settings.owner_id,
-            clock=self._clock,
-            chance=system_random(),
-            subscribers=(self._lease, self._scheduler, self._probes, self._feed),
-            feed=self._feed,
-            log_content=self._settings.log_content,
-        )
-
-    def _make_reader(self, on_death: OnDeath, _former: Actor | None) -> Actor:
-        return Reader("reader", on_death, store_path=self._database, owner=self._settings.owner_id)
-
-    def _make_pool(self, on_death: OnDeath, _former: Actor | None) -> Actor:
-        control = self._control()
-        return Pool(
-            "probes",
-            on_death,
-            me=self._probes,
-            timer=self._timer,
-            outside=Outside(clock=self._clock),
-            registry=control.adapters,
-            settings=control.settings,
         )
 
     def _make_lease_keeper(self, on_death: OnDeath, former: Actor | None) -> Actor:
@@ -375,11 +336,11 @@ class _Service:
             "lease",
             on_death,
             me=self._lease,
-            writer=self._writer,
+            writer=self._core.writer,
             scheduler=self._scheduler,
             timer=self._timer,
             caller=self._process,
-            settings=self._control().settings,
+            settings=self._core.control().settings,
             held=former.held if isinstance(former, LeaseKeeper) else None,
         )
 
@@ -389,30 +350,31 @@ class _Service:
             on_death,
             me=self._scheduler,
             lease=self._lease,
-            probes=self._probes,
-            writer=self._writer,
-            reader=self._reader,
-            workloads=self._workloads,
+            probes=self._core.probes,
+            writer=self._core.writer,
+            reader=self._core.reader,
+            workloads=self._core.workloads,
             timer=self._timer,
             clock=self._clock,
             chance=self._chance,
             caller=self._process,
-            settings=self._control().settings,
+            settings=self._core.control().settings,
         )
 
     def _make_controller(self, on_death: OnDeath, _former: Actor | None) -> Actor:
         return Controller(
             "workloads",
             on_death,
-            me=self._workloads,
-            writer=self._writer,
-            reader=self._reader,
+            me=self._core.workloads,
+            writer=self._core.writer,
+            reader=self._core.reader,
             scheduler=self._scheduler,
             timer=self._timer,
             board=self._board,
             caller=Caller(ActorType.SYSTEM, "system:workloads", None),
             feed=self._feed,
             held=self._held(),
+            paused=None if self._board.maintenance == "running" else MAINTENANCE,
         )
 
     def _held(self) -> str | None:
@@ -426,20 +388,17 @@ class _Service:
             "sessions", on_death, config=self._settings, clock=self._clock, secret=secrets.token_bytes
         )
 
-    def _control(self) -> Control:
-        return self._reader.call(GetControl(), timeout=CONTROL_SECONDS)
-
     # ------------------------------------------------- what the supervisor sees
 
     def died(self, name: str, *, everybody: bool) -> None:
         """Show a death at once: health while nothing can be stored, the workload row always."""
         if everybody and self._board.startup != "stopping":
             self._board.startup = "starting"
-        self._workloads.notify(ActorDied(name=name))
+        self._core.workloads.notify(ActorDied(name=name))
 
     def restarted(self, name: str, *, everybody: bool) -> None:
         """Have the workloads brought about that a new actor knows nothing of."""
-        self._workloads.notify(ActorRestarted(name=name))
+        self._core.workloads.notify(ActorRestarted(name=name))
         if everybody and self._board.startup == "starting":
             self._board.startup = "damaged" if self._damaged else "ready"
 
@@ -458,6 +417,7 @@ class _Service:
             self._loop.stop(REQUESTS_SECONDS / 2)
         if self._http is not None and not self._http.stop(REQUESTS_SECONDS):
             log.error("the HTTP server is stuck")
+        self._core.stop_worker(0.0)
         stuck = self._supervisor.stop(within=deadline - time.monotonic())
         self._timer.stop(0.2)
         if "writer" in stuck:
