@@ -85,6 +85,15 @@ def migrate(connection: apsw.Connection, path: Path, now: int) -> bool:
     return True
 
 
+def applied_version(connection: apsw.Connection, path: Path) -> int:
+    """The schema version of a database; 0 of an empty file.
+
+    Raises:
+        NewerSchema, AlteredSchema: as of ``migrate``.
+    """
+    return len(_applied(connection, path))
+
+
 def quick_check(connection: apsw.Connection, path: Path) -> None:
     """SQLite's quick check and the foreign keys.
 
