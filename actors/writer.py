@@ -26,7 +26,7 @@ from actors.messages.writer import (
     EvaluatePage,
     EvaluateRipe,
     GetLease,
-    GetReplaced,
+    GetReplacement,
     LeaseLost,
     PauseExtended,
     PauseWriter,
@@ -86,7 +86,7 @@ WriterMessage = (
     | RecordBackup
     | SettleContent
 )
-MaintenanceMessage = PauseWriter | ReplaceContent | GetReplaced | ResumeWriter
+MaintenanceMessage = PauseWriter | ReplaceContent | GetReplacement | ResumeWriter
 
 
 class _Pause(NamedTuple):
@@ -221,7 +221,7 @@ class Writer(Actor):
                         message.operation_id, message.seconds, pause is not None and pause.replaced
                     )
                     envelope.answer(None)
-                case GetReplaced():
+                case GetReplacement():
                     envelope.answer(pause is not None and pause.replaced)
                 case ReplaceContent():
                     assert pause is not None

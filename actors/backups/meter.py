@@ -1,5 +1,6 @@
 """The meter: how far the job is that runs, for the board, and the word that it shall be given up."""
 
+import threading
 import time
 from typing import Final, Literal
 
@@ -24,11 +25,11 @@ class Meter:
         self._board = board
         self._feed = feed
         self._shown_at = 0.0
-        self._stopping = False
+        self._stopping = threading.Event()
 
     def stop(self) -> None:
         """Give up what is under way, from any thread: its next report raises."""
-        self._stopping = True
+        self._stopping.set()
 
     def begin(self, kind: JobKind) -> None:
         """A job begins."""
@@ -58,12 +59,21 @@ class Meter:
             self._shown_at = now
             self._show(job._replace(done_bytes=done, total_bytes=total))
 
+    def pause(self, seconds: float) -> None:
+        """Wait before the next try.
+
+        Raises:
+            Abandoned: the job shall be given up.
+        """
+        self._stopping.wait(seconds)
+        self._check()
+
     def end(self) -> None:
         """The job has ended."""
         self._show(None)
 
     def _check(self) -> None:
-        if self._stopping:
+        if self._stopping.is_set():
             raise Abandoned
 
     def _show(self, job: Job | None) -> None:

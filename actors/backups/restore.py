@@ -23,7 +23,7 @@ from actors.messages.feed import ContentReplaced, RestoreChanged
 from actors.messages.readers import GetControl, ListBackups, ReopenReader
 from actors.messages.workloads import PauseWorkloads, ReleaseWorkloads, WorkloadsFailed
 from actors.messages.writer import (
-    GetReplaced,
+    GetReplacement,
     PauseWriter,
     RecordAudit,
     RecordBackup,
@@ -182,7 +182,7 @@ class Restore:
                 break
             if answer.code is not ErrorCode.WORKLOAD_CONFLICT or time.monotonic() > deadline:
                 raise _Failed("The workloads could not be stopped; try again.")
-            time.sleep(_PAUSE_SECONDS)
+            self._world.meter.pause(_PAUSE_SECONDS)
         self._pause_writer()
         # Whatever was asked before is answered before this.
         self._ask(world.reader, Ping())
@@ -255,7 +255,7 @@ class Restore:
                 isinstance(self._ask(world.workloads, ReleaseWorkloads(caller=self._caller)), Refusal)
                 and time.monotonic() < deadline
             ):
-                time.sleep(_PAUSE_SECONDS)
+                self._world.meter.pause(_PAUSE_SECONDS)
         except ActorError:
             log.warning("the workloads take long to start", extra=self._about())
 
@@ -340,7 +340,7 @@ class Restore:
         """Whether another content may be live; a writer that is a new one cannot tell."""
         try:
             return self._ask(
-                self._world.writer, GetReplaced(caller=self._caller, operation_id=self._operation)
+                self._world.writer, GetReplacement(caller=self._caller, operation_id=self._operation)
             )
         except ActorError:
             return True
@@ -371,7 +371,7 @@ class Restore:
             except Unavailable:
                 if time.monotonic() > deadline:
                     raise
-                time.sleep(_PAUSE_SECONDS)
+                self._world.meter.pause(_PAUSE_SECONDS)
 
     def _reach(self, phase: Phase) -> None:
         """Make a phase durable, then show it.

@@ -212,7 +212,7 @@ class ReplaceContent(Request[bytes]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GetReplaced(Request[bool]):
+class GetReplacement(Request[bool]):
     """Whether the content was replaced during the pause of an operation."""
 
     operation_id: bytes

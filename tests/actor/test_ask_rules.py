@@ -106,6 +106,7 @@ def test_nothing_waits_without_an_end(path: Path) -> None:
     """Of threads, queues and futures. Those named here are meant to have no end, or have one around them."""
     endless = {
         "actors/actor.py": {"self.actor_inbox.get()"},  # after `empty()` said that there is one
+        "actors/backups/worker.py": {"self._jobs.get()"},  # until there is a job
         "actors/timer.py": {"self._changed.wait()"},  # until there is something to tell
         "remindi/cli/logs.py": {"self._wake.wait()", "self._brought.wait()"},  # until there is a line
         "web/events.py": {"stream.changed.wait()"},  # inside asyncio.timeout
