@@ -115,7 +115,7 @@ def verify(path: Path, owner: str, *, scratch: Path, now: int, progress: Progres
     size = _check_header(path)
     progress(0, size)
     with _immutable(path) as connection:
-        version = _check_schema(connection)
+        version = check_schema(connection)
         _check_content(connection, owner)
         counts = count(connection)
     if version < len(known_migrations()):
@@ -134,7 +134,7 @@ def verify_live(path: Path, owner: str) -> Counts:
     connection = open_reader(path)
     try:
         with _judged(), snapshot(connection):
-            _check_schema(connection)
+            check_schema(connection)
             _check_content(connection, owner)
             return count(connection)
     finally:
@@ -155,7 +155,7 @@ def _drill(path: Path, owner: str, scratch: Path, now: int) -> None:
         finally:
             connection.close(True)
         with _immutable(copy) as connection:
-            _check_schema(connection)
+            check_schema(connection)
             _check_content(connection, owner)
     finally:
         for leftover in (copy, Path(f"{copy}-journal"), Path(f"{copy}-wal"), Path(f"{copy}-shm")):
@@ -241,8 +241,12 @@ def _harden(connection: apsw.Connection) -> None:
     connection.execute("PRAGMA cache_size = -16384")
 
 
-def _check_schema(connection: apsw.Connection) -> int:
-    """The schema version of a file whose tables are exactly those that our own scripts make."""
+def check_schema(connection: apsw.Connection) -> int:
+    """The schema version of a file whose tables are exactly those that our own scripts make.
+
+    Raises:
+        Invalid: they are not.
+    """
     found = _schema_of(connection)
     versions = {_schema_after(version): version for version in range(1, len(known_migrations()) + 1)}
     version = versions.get(found)
@@ -274,9 +278,17 @@ def _check_content(connection: apsw.Connection, owner: str) -> None:
         raise Invalid("it is damaged: SQLite's integrity check found errors")
     if first_row(connection, "PRAGMA foreign_key_check") is not None:
         raise Invalid("it holds rows that refer to nothing")
-    for query, meaning in _INVARIANTS:
-        if first_row(connection, query, (owner,) if "?1" in query else ()) is not None:
-            raise Invalid(meaning)
+    for meaning in broken_invariants(connection, owner)[:1]:
+        raise Invalid(meaning)
+
+
+def broken_invariants(connection: apsw.Connection, owner: str) -> tuple[str, ...]:
+    """Which of our own rules a database breaks, each as the end of a sentence (contract 14.3, 16)."""
+    return tuple(
+        meaning
+        for query, meaning in _INVARIANTS
+        if first_row(connection, query, (owner,) if "?1" in query else ()) is not None
+    )
 
 
 def _schema_of(connection: apsw.Connection) -> Schema:
