@@ -139,6 +139,8 @@ class Writer(Actor):
         self._log_content = log_content
         self._progress = progress
         self._pause: _Pause | None = None
+        self._replaced_by: bytes | None = None
+        """The operation that replaced the content last."""
         self._group: list[tuple[Envelope, Any]] = []
         self._group_started = 0.0
         self._done: list[tuple[Moment, Item, EventDraft]] = []
@@ -209,6 +211,9 @@ class Writer(Actor):
 
     def _maintain(self, envelope: Envelope, message: MaintenanceMessage) -> None:
         """Carry out what belongs to a maintenance; between groups."""
+        if isinstance(message, GetReplacement):
+            envelope.answer(self._replaced_by == message.operation_id)
+            return
         pause = self._current_pause()
         begins = pause is None and isinstance(message, PauseWriter)
         if not begins and (pause is None or pause.operation_id != message.operation_id):
@@ -221,8 +226,6 @@ class Writer(Actor):
                         message.operation_id, message.seconds, pause is not None and pause.replaced
                     )
                     envelope.answer(None)
-                case GetReplacement():
-                    envelope.answer(pause is not None and pause.replaced)
                 case ReplaceContent():
                     assert pause is not None
                     self._replace(pause, message.source)
@@ -240,6 +243,8 @@ class Writer(Actor):
         try:
             self._store.replace_content(source, self._progress)
         finally:
+            if self._store.replaced:
+                self._replaced_by = pause.operation_id
             # However long it took, whoever asked has not had a chance to ask for more time.
             self._pause_for(pause.operation_id, pause.seconds, self._store.replaced or pause.replaced)
 

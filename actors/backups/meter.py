@@ -41,7 +41,7 @@ class Meter:
         Raises:
             Abandoned: it shall be given up.
         """
-        self._check()
+        self.check()
         job = self._board.backups.job
         if job is not None:
             self._show(job._replace(step=step, done_bytes=0, total_bytes=0))
@@ -52,7 +52,7 @@ class Meter:
         Raises:
             Abandoned: it shall be given up.
         """
-        self._check()
+        self.check()
         now = time.monotonic()
         job = self._board.backups.job
         if job is not None and (now - self._shown_at >= SHOWN_SECONDS or done == total):
@@ -65,14 +65,19 @@ class Meter:
         Raises:
             Abandoned: the job shall be given up.
         """
-        self._stopping.wait(seconds)
-        self._check()
+        if self._stopping.wait(seconds):
+            raise Abandoned
 
     def end(self) -> None:
         """The job has ended."""
         self._show(None)
 
-    def _check(self) -> None:
+    def check(self) -> None:
+        """Go on only while nobody has given the work up.
+
+        Raises:
+            Abandoned: somebody has.
+        """
         if self._stopping.is_set():
             raise Abandoned
 

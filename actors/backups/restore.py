@@ -12,11 +12,11 @@ from typing import Final, NamedTuple, TypeVar
 from actors.address import ActorError, Address, Unavailable
 from actors.backups.candidates import Candidates
 from actors.backups.files import DirectoryFailed, told
-from actors.backups.journal import Journal, drop_journal, write_journal, write_latest
+from actors.backups.journal import INSTALLS, Journal, drop_journal, read_journal, write_journal, write_latest
 from actors.backups.meter import Abandoned, Meter
 from actors.board import Board
-from actors.failures import in_words
-from actors.messages import Ping, Request
+from actors.failures import in_words, unrefused
+from actors.messages import Request
 from actors.messages.backups import Restored
 from actors.messages.control import WorkloadRow
 from actors.messages.feed import ContentReplaced, RestoreChanged
@@ -118,12 +118,6 @@ class Restore:
         """
         try:
             self._reach("requested")
-        except (OSError, DirectoryFailed) as error:
-            self._reason = words_of(error)
-            self._show("failed")
-            self._audit(audit.RESTORE_FAILED, audit.FAILED)
-            return Refusal(ErrorCode.RESTORE_FAILED)
-        try:
             self._record = self._world.candidates.proven(self._record)
         except Invalid as error:
             self._reason = f"The backup cannot be restored: {error}."
@@ -174,7 +168,6 @@ class Restore:
         """Refuse new work, let running work end, stop the workloads, pause the writer."""
         world = self._world
         self._maintain("draining")
-        self._desired = self._ask(world.reader, GetControl(caller=self._caller)).workloads
         deadline = time.monotonic() + PATIENCE_SECONDS
         while True:
             answer = self._ask(world.workloads, PauseWorkloads(caller=self._caller, reason=MAINTENANCE))
@@ -185,7 +178,7 @@ class Restore:
             self._world.meter.pause(_PAUSE_SECONDS)
         self._pause_writer()
         # Whatever was asked before is answered before this.
-        self._ask(world.reader, Ping())
+        self._desired = self._ask(world.reader, GetControl(caller=self._caller)).workloads
         self._former = self._ask(world.reader, ListBackups(caller=self._caller))
         self._maintain("paused")
 
@@ -222,7 +215,7 @@ class Restore:
             records=tuple(self._inventory(known)),
             audits=rows,
         )
-        self._ask(self._world.writer, message)
+        unrefused(self._ask(self._world.writer, message))
 
     def _inventory(self, known: dict[bytes, BackupRecord]) -> list[BackupRecord]:
         """Records that the content lacks, or has wrong, of the files that are there (contract 14.4)."""
@@ -315,7 +308,7 @@ class Restore:
             raise
         except Exception as second:
             return self._held(second)
-        self._reach_or_drop("workloads_restarted_or_held")
+        self._try_to_reach("workloads_restarted_or_held")
         self._open()
         self._audit(audit.RESTORE_FAILED, audit.FAILED)
         self._finish("failed", "failed", rolled_back=True)
@@ -337,13 +330,9 @@ class Restore:
     # ------------------------------------------------------------------ bits
 
     def _was_replaced(self) -> bool:
-        """Whether another content may be live; a writer that is a new one cannot tell."""
-        try:
-            return self._ask(
-                self._world.writer, GetReplacement(caller=self._caller, operation_id=self._operation)
-            )
-        except ActorError:
-            return True
+        """Whether another content is live; a new writer has its start recovered, and this thread given up."""
+        message = GetReplacement(caller=self._caller, operation_id=self._operation)
+        return self._ask_patiently(self._world.writer, message)
 
     def _require_space(self) -> None:
         """Refuse what the disk has no room for, while nothing is closed yet.
@@ -360,6 +349,7 @@ class Restore:
         )
 
     def _ask(self, address: Address, message: Request[R], seconds: float = ASK_SECONDS) -> R:
+        self._world.meter.check()
         return address.call(message, timeout=seconds)
 
     def _ask_patiently(self, address: Address, message: Request[R]) -> R:
@@ -377,8 +367,10 @@ class Restore:
         """Make a phase durable, then show it.
 
         Raises:
-            DirectoryFailed: the journal still says the former one.
+            DirectoryFailed: the journal may still say the former one.
+            Abandoned: the next start follows that.
         """
+        self._world.meter.check()
         with told():
             write_journal(
                 self._directory,
@@ -405,12 +397,17 @@ class Restore:
         """Have the next start keep what is live: say so in the journal, or take it away.
 
         Raises:
-            OSError: neither is possible.
+            OSError: neither is possible, and the journal says to go back.
         """
         try:
             self._reach(phase)
         except DirectoryFailed:
-            drop_journal(self._directory)
+            try:
+                drop_journal(self._directory)
+            except OSError:
+                found = read_journal(self._directory)
+                if found is not None and found.phase in INSTALLS:
+                    raise
             self._reached(phase)
 
     def _reached(self, phase: Phase) -> None:
@@ -420,11 +417,11 @@ class Restore:
 
     def _finish(self, phase: Phase | None, outcome: RestoreOutcome, *, rolled_back: bool = False) -> None:
         """End for good: the journal goes, the final state stays."""
+        if phase is not None:
+            self._try_to_reach(phase)
         try:
-            if phase is not None:
-                self._reach(phase)
             drop_journal(self._directory)
-        except (DirectoryFailed, OSError) as error:
+        except OSError as error:
             # It says to keep what is live, which is right.
             log.warning("the journal of a restore could not be ended: %s", error, extra=self._about())
         self._show(outcome, rolled_back=rolled_back)
@@ -476,7 +473,9 @@ class Restore:
     def _tell_writer(self, message: RecordAudit | RecordBackup) -> None:
         """Have a row stored as well as can be: what it tells of has happened all the same."""
         try:
-            self._ask_patiently(self._world.writer, message)
+            unrefused(self._ask_patiently(self._world.writer, message))
+        except Abandoned:
+            raise
         except Exception:
             log.warning("what belongs to a restore was not stored", exc_info=True, extra=self._about())
 

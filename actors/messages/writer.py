@@ -213,7 +213,7 @@ class ReplaceContent(Request[bytes]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GetReplacement(Request[bool]):
-    """Whether the content was replaced during the pause of an operation."""
+    """Whether an operation has replaced the content, as far as this writer knows; paused or not."""
 
     operation_id: bytes
 
