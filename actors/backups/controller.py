@@ -10,8 +10,9 @@ from collections.abc import Callable
 from typing import Any, Final, assert_never
 
 from actors.actor import Actor
-from actors.address import Address, Envelope, Overloaded
-from actors.backups.jobs import SYSTEM, Jobs
+from actors.address import Address, Envelope, Overloaded, Unavailable
+from actors.backups.jobs import SYSTEM, Jobs, refused_restore
+from actors.backups.meter import Abandoned
 from actors.backups.recovery import Recovered
 from actors.backups.restore import LEASE_SECONDS, World
 from actors.backups.schedule import RETRY_MS, next_automatic
@@ -34,7 +35,7 @@ from actors.messages.scheduler import SettingsChanged
 from actors.messages.workloads import BackupsReported
 from actors.messages.writer import PauseExtended, RecordAudit
 from actors.timer import Alarm, Timer
-from remindi.backups import AutomaticFailure, BackupRecord, Source
+from remindi.backups import HELD_REASON, AutomaticFailure, BackupRecord, Source
 from remindi.errors import ErrorCode, Refusal
 from remindi.instants import MS_PER_SECOND
 from remindi.settings import BACKUP_INTERVAL_SECONDS, Settings
@@ -57,7 +58,10 @@ LOOK_SECONDS: Final = 60.0
 """How often the wall clock is looked at, which may jump."""
 EXTEND_SECONDS: Final = LEASE_SECONDS / 4
 MOST_POSTPONED: Final = 1_000
+STOP_SECONDS: Final = 0.3
+"""How long a stop waits for the job that runs; what does not end by then is left where it is."""
 _CONFLICT: Final = Refusal(ErrorCode.WORKLOAD_CONFLICT)
+_HELD: Final = Refusal(ErrorCode.MAINTENANCE_ACTIVE, reason=HELD_REASON)
 _FAILED: Final = Refusal(ErrorCode.INTERNAL_ERROR)
 
 
@@ -112,16 +116,20 @@ class BackupController(Actor):
 
     def on_start(self) -> None:
         """Bring records and files together, then begin to keep time (pykka's hook)."""
-        self._worker.submit("reconcile", self._begin)
+        self._worker.submit("reconcile", self._begin, nothing)
         self._tick_in(EXTEND_SECONDS)
 
     def on_stop(self) -> None:
         """Give up what is under way (pykka's hook)."""
-        self._world.meter.stop()
+        self._worker.stop(STOP_SECONDS)
+        self.fail_waiting()
 
     def receive(self, envelope: Envelope) -> None:
         """Take a job in; whoever asked is answered by it."""
         message = envelope.message
+        if isinstance(message, Asked) and self._world.board.maintenance == "held":
+            envelope.answer(_HELD)
+            return
         match message:
             case CreateBackup():
                 self._submit("create", envelope, lambda: self._created(message))
@@ -134,10 +142,12 @@ class BackupController(Actor):
             case RestoreBackup():
                 if self._worker.restoring:
                     envelope.answer(_CONFLICT)
+                    self._postpone(refused_restore(message, _CONFLICT, self._world.clock.now()))
                     return
                 self._submit(
                     "restore", envelope, lambda: self._jobs.restore(message.caller, message.backup_id)
                 )
+                self._tick_in(EXTEND_SECONDS)
             case _:
                 super().receive(envelope)
 
@@ -145,8 +155,7 @@ class BackupController(Actor):
         """Handle one notice."""
         match message:
             case AuditPostponed(record=record):
-                self.postponed.append(record)
-                self._store_postponed()
+                self._postpone(record)
             case SettingsChanged(settings=settings):
                 self._interval = settings[BACKUP_INTERVAL_SECONDS]
                 self._look()
@@ -175,15 +184,21 @@ class BackupController(Actor):
         def job() -> None:
             try:
                 answer = work()
+            except Abandoned:
+                give_up()
+                raise
             except Exception as error:
                 envelope.fail(error)
                 raise
             envelope.answer(answer)
-            if kind == "restore":
-                self._learn()
             self._me.notify(JobEnded())
+            if kind == "restore":
+                self._begin()
 
-        if not self._worker.submit(kind, job):
+        def give_up() -> None:
+            envelope.fail(Unavailable())
+
+        if not self._worker.submit(kind, job, give_up):
             envelope.fail(Overloaded())
 
     def _created(self, message: CreateBackup) -> BackupRecord | Refusal:
@@ -191,14 +206,11 @@ class BackupController(Actor):
         return made if isinstance(made, BackupRecord) else _FAILED
 
     def _begin(self) -> None:
-        """The first job: what happened while nobody looked."""
+        """The first job, and the one after a restore: what happened while nobody looked."""
         if self._recovered is not None:
             recovered, self._recovered = self._recovered, None
             self._jobs.close_recovery(recovered)
         self._jobs.reconcile()
-        self._learn()
-
-    def _learn(self) -> None:
         born_at, newest_at = self._jobs.learn()
         self._me.notify(ScheduleLearned(born_at=born_at, newest_at=newest_at))
 
@@ -208,6 +220,10 @@ class BackupController(Actor):
             self._me.notify(AutomaticEnded(made_at=made.created_at, failure=None))
         else:
             self._me.notify(AutomaticEnded(made_at=None, failure=made))
+
+    def _postpone(self, row: RecordAudit) -> None:
+        self.postponed.append(row)
+        self._store_postponed()
 
     def _store_postponed(self) -> None:
         """Store the audit rows that waited, once the database takes them."""
@@ -219,7 +235,7 @@ class BackupController(Actor):
             for row in rows:
                 self._jobs.store_audit(row)
 
-        if self._worker.submit("reconcile", job):
+        if self._worker.submit("reconcile", job, lambda: self.postponed.extend(rows)):
             self.postponed.clear()
 
     # -------------------------------------------------------------- schedule
@@ -245,7 +261,7 @@ class BackupController(Actor):
             self._show(at)
             left = (at - self._world.clock.now()) / MS_PER_SECOND
             if left <= 0 and not self._world.board.closed:
-                self._making = self._worker.submit("automatic", self._make_automatic)
+                self._making = self._worker.submit("automatic", self._make_automatic, nothing)
             seconds = min(seconds, max(left, 1.0))
         self._tick_in(seconds)
 
@@ -267,3 +283,7 @@ class BackupController(Actor):
         if self._alarm is not None:
             self._alarm.cancel()
         self._alarm = self._timer.after(seconds, self._me, ClockTicked(generation=self._ticks))
+
+
+def nothing() -> None:
+    """Tell nobody that a job was given up."""

@@ -5,10 +5,11 @@ import hashlib
 import os
 import secrets
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
+from uuid import UUID
 
 from actors.data_directory import FILE_MODE, TEMPORARY_PREFIX
 from remindi.backups import BackupRecord, file_name
@@ -72,6 +73,19 @@ class BackupDirectory:
             _manifest_path(target).unlink(missing_ok=True)
             target.unlink(missing_ok=True)
             self.sync()
+
+    def remove_orphans(self, known: Container[bytes]) -> None:
+        """Remove manifests of backups that nobody knows and whose file never got its name.
+
+        Args:
+            known: identifiers of all records.
+        """
+        for path in self.path.glob(f"remindi-*.sqlite3{MANIFEST_SUFFIX}"):
+            target = path.with_name(path.name.removesuffix(MANIFEST_SUFFIX))
+            with suppress(ValueError, OSError):
+                identifier = UUID(target.name.removeprefix("remindi-").removesuffix(".sqlite3")).bytes
+                if self.path_of(identifier) == target and identifier not in known and not target.exists():
+                    path.unlink()
 
     def manifests(self, newest_schema: int) -> Iterator[BackupRecord]:
         """Records of valid manifests that lie beside their files; forged and moved ones are passed over."""

@@ -7,10 +7,11 @@ from typing import Final
 from actors.address import ActorError, OutcomeUnknown
 from actors.backups.candidates import NEWEST_SCHEMA
 from actors.backups.files import DirectoryFailed
+from actors.backups.meter import Abandoned
 from actors.backups.recovery import Recovered
 from actors.backups.restore import ASK_SECONDS, Restore, World, words_of
-from actors.failures import unrefused
-from actors.messages.backups import BackupFile, Restored
+from actors.failures import DatabaseRefused, unrefused
+from actors.messages.backups import BackupFile, RestoreBackup, Restored
 from actors.messages.feed import BackupsChanged
 from actors.messages.readers import GetBackup, GetOrigin, ListBackups
 from actors.messages.writer import RecordAudit, RecordBackup
@@ -45,9 +46,11 @@ class Jobs:
         try:
             record = self._candidates.copied(identifier, source, caller.actor_id)
             self._record(caller, record, audit.BACKUP_CREATED)
-        except (Invalid, StoreError, DirectoryFailed, OSError, ActorError) as error:
+        except Abandoned:
+            raise
+        except Exception as error:
             reason = words_of(error)
-            log.error("a backup failed: %s", reason, extra={"source": source.value})
+            log.error("a backup failed: %s", reason, exc_info=_bug(error), extra={"source": source.value})
             self._audit(caller, audit.BACKUP_CREATED, audit.FAILED, audit.about_backup(None, source))
             return reason
         log.info("a backup was made", extra=_about(record))
@@ -63,8 +66,10 @@ class Jobs:
             details = audit.about_backup(None, Source.UPLOAD) | {"failure_code": _INVALID.code.value}
             self._audit(caller, audit.BACKUP_UPLOADED, audit.REJECTED, details)
             return _INVALID
-        except (StoreError, DirectoryFailed, OSError, ActorError) as error:
-            log.error("an upload could not be kept: %s", words_of(error))
+        except Abandoned:
+            raise
+        except Exception as error:
+            log.error("an upload could not be kept: %s", words_of(error), exc_info=_bug(error))
             self._audit(caller, audit.BACKUP_UPLOADED, audit.FAILED, audit.about_backup(None, Source.UPLOAD))
             return _FAILED
         log.info("a backup was uploaded", extra=_about(record))
@@ -102,8 +107,7 @@ class Jobs:
         """Restore a backup."""
         record = self._find(caller, identifier)
         if record is None:
-            details = audit.about_restore(identifier, None) | {"failure_code": NOT_FOUND.code.value}
-            self._audit(caller, audit.RESTORE_STARTED, audit.REJECTED, details)
+            self.store_audit(refused_restore(RestoreBackup(caller=caller, backup_id=identifier), NOT_FOUND))
             return NOT_FOUND
         return Restore(self._world, caller, record).run()
 
@@ -114,13 +118,18 @@ class Jobs:
             if record.status is Status.READY and not self._directory.holds(record):
                 log.warning("the file of a backup is gone", extra=_about(record))
                 self._store(record._replace(status=Status.INVALID))
+            elif record.status is Status.EXPIRED and self._directory.path_of(record.id).exists():
+                self._remove(record)
+        self._directory.remove_orphans(known)
         for found in self._directory.manifests(NEWEST_SCHEMA):
-            if found.id in known:
+            if found.id in known and known[found.id].status is not Status.INVALID:
                 continue
             try:
                 self._store(self._candidates.proven(found))
                 log.info("a backup was found", extra=_about(found))
-            except (Invalid, StoreError, DirectoryFailed, OSError) as error:
+            except Abandoned:
+                raise
+            except Exception as error:
                 log.warning("a file is no backup: %s", words_of(error), extra=_about(found))
 
     def learn(self) -> tuple[int, int | None]:
@@ -131,6 +140,8 @@ class Jobs:
 
     def close_recovery(self, recovered: Recovered) -> None:
         """Write into the audit how a restore ended that a former process began."""
+        if recovered.audited:
+            return
         succeeded = recovered.state.outcome == "succeeded"
         kind = audit.RESTORE_SUCCEEDED if succeeded else audit.RESTORE_FAILED
         details = audit.about_restore(recovered.state.backup_id, recovered.state.operation_id)
@@ -186,17 +197,38 @@ class Jobs:
             raise
         for old in expired:
             log.info("a backup expired", extra=_about(old))
-            try:
-                self._directory.remove(old.id)
-            except DirectoryFailed as error:
-                log.warning("the files of an expired backup stay: %s", error, extra=_about(old))
+            self._remove(old)
         if self._world.feed.listens:
             self._world.feed.notify(BackupsChanged())
+
+    def _remove(self, record: BackupRecord) -> None:
+        try:
+            self._directory.remove(record.id)
+        except DirectoryFailed as error:
+            log.warning("the files of an expired backup stay: %s", error, extra=_about(record))
 
     def _audit(self, caller: Caller, kind: str, outcome: str, details: dict[str, str]) -> None:
         self.store_audit(
             RecordAudit(caller=caller, event_type=kind, outcome=outcome, details=tuple(details.items()))
         )
+
+
+def refused_restore(message: RestoreBackup, refusal: Refusal, at: int | None = None) -> RecordAudit:
+    """The audit row of a restore that never began."""
+    details = audit.about_restore(message.backup_id, None) | {"failure_code": refusal.code.value}
+    return RecordAudit(
+        caller=message.caller,
+        event_type=audit.RESTORE_STARTED,
+        outcome=audit.REJECTED,
+        details=tuple(details.items()),
+        occurred_at=at,
+    )
+
+
+def _bug(error: Exception) -> Exception | None:
+    """What the log tells in full: an exception that nobody expects."""
+    expected = (Invalid, StoreError, DirectoryFailed, OSError, ActorError, DatabaseRefused)
+    return None if isinstance(error, expected) else error
 
 
 def _about(record: BackupRecord) -> dict[str, str]:

@@ -4,7 +4,8 @@ import logging
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from actors.backups.files import BackupDirectory, DirectoryFailed
+from actors.backups.candidates import NEWEST_SCHEMA
+from actors.backups.files import BackupDirectory, DirectoryFailed, sha256_of
 from actors.backups.journal import (
     INSTALLS,
     Journal,
@@ -14,6 +15,7 @@ from actors.backups.journal import (
     read_latest,
     write_latest,
 )
+from actors.store.copying import nothing
 from actors.store.errors import StoreError
 from actors.store.replacing import install
 from actors.store.verification import Invalid, verify, verify_live
@@ -25,6 +27,7 @@ log = logging.getLogger("remindi.backups")
 
 _SUCCEEDED: Final[frozenset[Phase]] = frozenset(("workloads_restarted", "succeeded"))
 _ROLLED_BACK: Final[frozenset[Phase]] = frozenset(("rollback_verified",))
+_AUDITED: Final[frozenset[Phase]] = frozenset(("succeeded", "failed"))
 _INTERRUPTED: Final = "The service ended during the restore; the former database is live."
 
 
@@ -36,6 +39,8 @@ class Recovered(NamedTuple):
     """A restore that a former process began and this start has ended."""
 
     state: RestoreState
+    audited: bool
+    """Whether its end is in the audit already."""
 
 
 def recover(directory: BackupDirectory, database: Path, owner: str, clock: Clock) -> Recovered | None:
@@ -66,15 +71,20 @@ def recover(directory: BackupDirectory, database: Path, owner: str, clock: Clock
             f"{directory.path} (REMINDI_BACKUP_DIR) cannot be written: {error.strerror}."
         ) from None
     log.warning("the interrupted restore was ended", extra=about | {"outcome": state.outcome})
-    return Recovered(state)
+    return Recovered(state, journal.phase in _AUDITED)
 
 
 def _install(directory: BackupDirectory, database: Path, owner: str, clock: Clock, journal: Journal) -> None:
     assert journal.pre_restore_file is not None
-    source = directory.path / journal.pre_restore_file
+    source, identifier = directory.path / journal.pre_restore_file, _identifier(journal.pre_restore_file)
     try:
         if not source.is_file():
             raise Invalid("its file is gone")
+        said = next(
+            (record for record in directory.manifests(NEWEST_SCHEMA) if record.id == identifier), None
+        )
+        if said is not None and sha256_of(source, nothing) != (said.sha256, said.size_bytes):
+            raise Invalid("its SHA-256 is not that of its manifest")
         verify(source, owner, scratch=directory.path, now=clock.now())
         install(source, database)
         verify_live(database, owner)

@@ -1,13 +1,15 @@
 """The worker: one thread that does the jobs of backups one after another.
 
-It outlives the controller, so that a restore does not depend on the actor that took it in.
+It outlives the controller, so that a restore does not depend on the actor that took it in. It ends with the
+life of the writer: what a restore leaves then, recovery follows up.
 """
 
 import logging
 import queue
 import threading
 from collections.abc import Callable
-from typing import Final
+from contextlib import suppress
+from typing import Final, NamedTuple
 
 from actors.backups.meter import Abandoned, Meter
 from remindi.backups import JobKind
@@ -19,6 +21,12 @@ NAME: Final = "backups:work"
 MOST_WAITING: Final = 16
 
 
+class _Job(NamedTuple):
+    kind: JobKind
+    work: Callable[[], None]
+    given_up: Callable[[], None]
+
+
 class Worker:
     """Takes jobs in; each is a callable that answers whoever waits for it."""
 
@@ -27,12 +35,13 @@ class Worker:
 
         Args:
             meter: shows the job that runs.
-            broken: told when a job raised what no job may raise, in a restore too: nobody knows what it left.
+            broken: told when a restore raised what no job may raise: nobody knows what it left.
         """
         self._meter = meter
         self._broken = broken
-        self._jobs: queue.SimpleQueue[tuple[JobKind, Callable[[], None]]] = queue.SimpleQueue()
+        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._restores = 0
+        self._stopped = False
         self._thread = threading.Thread(target=self._run, name=NAME, daemon=True)
 
     def start(self) -> None:
@@ -40,8 +49,16 @@ class Worker:
         self._thread.start()
 
     def stop(self, timeout: float) -> None:
-        """Give up what is under way; what a restore leaves, the next start follows up."""
+        """Give up what is under way and what waits; wait at most so many seconds for the end.
+
+        A job that reads a large file without a word comes to its end later, and does nothing after it.
+        """
+        self._stopped = True
         self._meter.stop()
+        with suppress(queue.Empty):
+            while (job := self._jobs.get(block=False)) is not None:
+                job.given_up()
+        self._jobs.put(None)
         if self._thread.is_alive():
             self._thread.join(timeout)
 
@@ -50,30 +67,34 @@ class Worker:
         """Whether a restore runs or waits."""
         return self._restores > 0
 
-    def submit(self, kind: JobKind, job: Callable[[], None]) -> bool:
-        """Take a job in, from the controller; False when too many wait."""
-        if self._jobs.qsize() >= MOST_WAITING:
+    def submit(self, kind: JobKind, work: Callable[[], None], given_up: Callable[[], None]) -> bool:
+        """Take a job in, from the controller; False when too many wait, or none is done any more.
+
+        Args:
+            kind: of the job, as it is shown.
+            work: does it.
+            given_up: told instead when it is given up before it began.
+        """
+        if self._stopped or self._jobs.qsize() >= MOST_WAITING:
             return False
         if kind == "restore":
             self._restores += 1
-        self._jobs.put((kind, job))
+        self._jobs.put(_Job(kind, work, given_up))
         return True
 
     def _run(self) -> None:
-        while True:
-            kind, job = self._jobs.get()
-            self._meter.begin(kind)
+        while (job := self._jobs.get()) is not None:
+            self._meter.begin(job.kind)
             try:
-                job()
+                job.work()
             except Abandoned:
-                log.info("a job was given up: the service stops", extra={"job": kind})
-                return
+                log.info("a job was given up: the service stops", extra={"job": job.kind})
             except BaseException:
-                log.critical("a job broke", exc_info=True, extra={"job": kind})
-                if kind == "restore":
+                log.critical("a job broke", exc_info=True, extra={"job": job.kind})
+                if job.kind == "restore":
                     self._broken("a restore broke")
                     return
             finally:
-                if kind == "restore":
+                if job.kind == "restore":
                     self._restores -= 1
                 self._meter.end()

@@ -3,6 +3,7 @@
 Writer, reader, probes and backups on one database, and how each of them is made.
 """
 
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -19,6 +20,7 @@ from actors.backups.restore import World
 from actors.backups.worker import Worker
 from actors.board import Board
 from actors.messages.control import Control
+from actors.messages.feed import ContentReplaced
 from actors.messages.readers import GetControl, GetOrigin
 from actors.probes.looking import Outside
 from actors.probes.pool import Pool
@@ -36,6 +38,8 @@ OnDeath = Callable[[str], None]
 WRITER_START_SECONDS: Final = 600.0
 """For opening, checking and migrating a large database."""
 CONTROL_SECONDS: Final = 10.0
+LEFT_SECONDS: Final = 1.0
+"""How long a job that is given up may take to notice it."""
 
 
 class Core:
@@ -64,6 +68,7 @@ class Core:
         self._config: Config | None = None
         self._meter = Meter(board, feed)
         self._worker: Worker | None = None
+        self._broken: Callable[[str], None] | None = None
         self._recovered: Recovered | None = None
 
     @property
@@ -89,13 +94,15 @@ class Core:
         """
         directory = BackupDirectory(Path(self.config.backup_dir))
         try:
-            self._recovered = recover(directory, self.database, self.config.owner_id, self.clock)
+            ended = recover(directory, self.database, self.config.owner_id, self.clock)
         except RecoveryFailed as error:
             raise Refused(exits.DATABASE, str(error)) from None
+        self._recovered = ended or self._recovered
         self.board.restore = read_latest(directory)
 
     def start_worker(self, broken: Callable[[str], None]) -> None:
         """Set the worker going; ``broken`` is told when a restore broke."""
+        self._broken = broken
         self._worker = Worker(self._meter, broken)
         self._worker.start()
 
@@ -111,8 +118,11 @@ class Core:
             subscribers: told of settings and adapters.
             feed: told of items.
         """
+        lives = itertools.count()
 
         def make_writer(on_death: OnDeath, _former: Actor | None) -> Actor:
+            if next(lives):
+                self._begin_anew()
             return Writer(
                 "writer",
                 on_death,
@@ -150,6 +160,17 @@ class Core:
         """Show which content there is, once the reader runs."""
         self.board.generation = self.reader.call(GetOrigin(), timeout=CONTROL_SECONDS).generation
 
+    def _begin_anew(self) -> None:
+        """Follow up what the death of the writer interrupted, as the next start of the process would."""
+        assert self._worker is not None
+        assert self._broken is not None
+        self._worker.stop(LEFT_SECONDS)
+        self.recover()
+        self.board.maintenance = "running"
+        self.feed.notify(ContentReplaced())
+        self._meter = Meter(self.board, self.feed)
+        self.start_worker(self._broken)
+
     def _make_reader(self, on_death: OnDeath, _former: Actor | None) -> Actor:
         return Reader("reader", on_death, store_path=self.database, owner=self.config.owner_id)
 
@@ -167,6 +188,7 @@ class Core:
 
     def _make_backups(self, on_death: OnDeath, former: Actor | None) -> Actor:
         assert self._worker is not None
+        self.show_generation()
         recovered, self._recovered = self._recovered, None
         return BackupController(
             "backups",
