@@ -97,11 +97,14 @@ class RestoreState(NamedTuple):
 JobKind = Literal["create", "automatic", "upload", "verify", "download", "restore", "reconcile"]
 
 
+JobStep = Literal["copying", "verifying", "replacing", "waiting"]
+
+
 class Job(NamedTuple):
     """What the backup controller is at."""
 
     kind: JobKind
-    step: Literal["copying", "verifying", "replacing", "waiting"]
+    step: JobStep
     done_bytes: int
     total_bytes: int
     """Zero where nobody can tell yet."""

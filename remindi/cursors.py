@@ -32,6 +32,8 @@ _HISTORY: Final = struct.Struct(">q")
 class Cursors:
     """Writes and reads the cursors of one MCP token; a new token ends the old ones.
 
+    Those of one content of the database are none of another: see ``of``.
+
     The ``next_*`` methods give an answer's ``next_cursor``; the ``resume_*`` methods put a request's cursor
     back into its query. No text makes a reading method raise: what is no cursor of this query is refused
     with VALIDATION_ERROR, ``/cursor``, ``cursor``.
@@ -42,6 +44,17 @@ class Cursors:
     def __init__(self, token: str) -> None:
         """Derive the key from the MCP token; the token itself is not kept."""
         self._key = hmac.digest(token.encode(), _KEY_LABEL, "sha256")
+
+    def of(self, generation: bytes) -> "Cursors":
+        """The cursors of one content of the database; a restore ends them (contract 15.3).
+
+        These same ones where no generation is known.
+        """
+        if not generation:
+            return self
+        cursors = object.__new__(Cursors)
+        cursors._key = hmac.digest(self._key, generation, "sha256")
+        return cursors
 
     def next_check(self, query: CheckQuery, position: CheckPosition | None) -> str | None:
         """``next_cursor`` of a check's page; null on the last one."""

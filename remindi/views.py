@@ -14,11 +14,20 @@ from pydantic_core import to_json as _to_json
 from remindi.adapters import AdapterRow
 from remindi.answers import CheckItem, CheckPage, HistoryPage, ListPage, Mutated
 from remindi.audit import AuditRow
+from remindi.backups import (
+    BackupRecord,
+    BackupsState,
+    Job,
+    MaintenanceState,
+    RestoreState,
+    Status,
+    file_name,
+)
 from remindi.errors import Refusal
 from remindi.events import ACTOR_WORDS, EVENT_WORDS, Event, EventType
 from remindi.evidence import EVIDENCE_WORDS, EvidenceRecord
 from remindi.identifiers import uuid_text
-from remindi.instants import MS_PER_DAY, stamp, stamp_or_none
+from remindi.instants import MS_PER_DAY, MS_PER_SECOND, stamp, stamp_or_none
 from remindi.items import (
     PRIORITY_WORDS,
     READINESS_WORDS,
@@ -52,6 +61,7 @@ from remindi.triggers import (
 Json = dict[str, Any]
 """A JSON object."""
 
+_NO_BACKUPS: Final = BackupsState()
 _NUMBERS: Final = re.compile(r":\s*\[\s*\d")
 """An array of numbers, as only the times of events of v1 are."""
 
@@ -428,6 +438,114 @@ def probe_data(
     }
 
 
+def backup_data(record: BackupRecord) -> Json:
+    """One backup (contract 14.1)."""
+    identifier = uuid_text(record.id)
+    return {
+        "id": identifier,
+        "file_name": file_name(identifier),
+        "source": record.source.value,
+        "status": record.status.value,
+        "sha256": record.sha256,
+        "size_bytes": record.size_bytes,
+        "schema_version": record.schema_version,
+        "created_at": stamp(record.created_at),
+        "verified_at": stamp(record.verified_at),
+        "created_by": record.created_by,
+        "details": {},
+    }
+
+
+def job_data(job: Job | None) -> Json | None:
+    """What the backup controller is at; null when it waits for work."""
+    if job is None:
+        return None
+    return {
+        "kind": job.kind,
+        "step": job.step,
+        "done_bytes": job.done_bytes,
+        "total_bytes": job.total_bytes,
+    }
+
+
+def upload_data(request_id: str, received_bytes: int, total_bytes: int) -> Json:
+    """A backup on its way in."""
+    return {"request_id": request_id, "received_bytes": received_bytes, "total_bytes": total_bytes}
+
+
+def backups_data(records: Iterable[BackupRecord], state: BackupsState, as_of: int) -> Json:
+    """Backups as the overview shows them.
+
+    Args:
+        records: the newest first.
+        state: what the controller knows besides.
+        as_of: when it is looked at.
+    """
+    ready = [record for record in records if record.status is Status.READY]
+    proven = max(ready, key=lambda record: record.verified_at, default=None)
+    return {
+        "newest": backup_data(ready[0]) if ready else None,
+        "last_verified": None
+        if proven is None
+        else {
+            "id": uuid_text(proven.id),
+            "verified_at": stamp(proven.verified_at),
+            "age_seconds": max(0, as_of - proven.verified_at) // MS_PER_SECOND,
+            "items": proven.items,
+        },
+        **backups_state_data(state),
+    }
+
+
+def backups_state_data(state: BackupsState) -> Json:
+    """What the backup controller is at, and what it does next by itself."""
+    return {
+        "next_automatic_at": stamp_or_none(state.next_automatic_at),
+        "failure": None
+        if state.failure is None
+        else {
+            "at": stamp(state.failure.at),
+            "reason": state.failure.reason,
+            "next_try_at": stamp(state.failure.next_try_at),
+        },
+        "job": job_data(state.job),
+    }
+
+
+def restored_data(operation_id: bytes, backup_id: bytes) -> Json:
+    """A restore that succeeded (contract 15.1)."""
+    return {
+        "operation_id": uuid_text(operation_id),
+        "backup_id": uuid_text(backup_id),
+        "restored": True,
+        "rolled_back": False,
+    }
+
+
+def restores_data(state: RestoreState | None, maintenance: MaintenanceState) -> Json:
+    """How far the latest restore is, and whether the database is open.
+
+    Args:
+        state: null when there never was one.
+        maintenance: of the database.
+    """
+    return {"maintenance": maintenance, "restore": None if state is None else _restore_view(state)}
+
+
+def _restore_view(state: RestoreState) -> Json:
+    return {
+        "operation_id": uuid_text(state.operation_id),
+        "backup_id": uuid_text(state.backup_id),
+        "outcome": state.outcome,
+        "rolled_back": state.rolled_back,
+        "reason": state.reason,
+        "pre_restore_backup_id": None if state.pre_restore_id is None else uuid_text(state.pre_restore_id),
+        "phases": [{"phase": reached.phase, "at": stamp(reached.at)} for reached in state.phases],
+        "started_at": stamp(state.started_at),
+        "ended_at": stamp_or_none(state.ended_at),
+    }
+
+
 def audit_data(rows: Iterable[AuditRow]) -> list[Json]:
     """``data`` of the audit route: administration events in the order they were read (contract 13.2)."""
     return [
@@ -449,6 +567,10 @@ def overview_data(
     overview: Overview,
     workloads: Iterable[Iterable[Any]] = (),
     last_calls: Mapping[str, int] = MappingProxyType({}),
+    *,
+    maintenance: MaintenanceState = "running",
+    backups: Iterable[BackupRecord] = (),
+    state: BackupsState = _NO_BACKUPS,
 ) -> Json:
     """The overview.
 
@@ -456,6 +578,9 @@ def overview_data(
         overview: as far as the database knows it.
         workloads: rows for ``workload_data``.
         last_calls: when tools were called last over MCP, by name.
+        maintenance: of the database.
+        backups: records, the newest first.
+        state: what the backup controller knows besides.
     """
     counts = overview.counts
     states = {STATE_WORDS[state]: counts[Standing[state.name]] for state in State}
@@ -473,6 +598,8 @@ def overview_data(
             "p90_seconds": overview.due_to_done.p90_seconds,
         },
         "workloads": [workload_data(*row) for row in workloads],
+        "maintenance": maintenance,
+        "backups": backups_data(backups, state, overview.as_of),
         "last_calls": {name: stamp_or_none(last_calls.get(name)) for name in TOOL_NAMES},
     }
 

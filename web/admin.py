@@ -192,6 +192,6 @@ def _facts(environ: dict[str, Any], request_id: str, loop: asyncio.AbstractEvent
         body=b"" if fault else body,
         fault=fault,
         loop=loop,
-        streams=False,
+        later=None,
         told={},
     )

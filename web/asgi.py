@@ -41,7 +41,7 @@ def create_app(door: Door, *, with_api: bool) -> App:
             application may listen before anybody else has started.
         with_api: whether the administration API is served here.
     """
-    return _Edge(door, Guard(Api(door), door) if with_api else None)
+    return _Edge(door, Guard(Api(door)) if with_api else None)
 
 
 class _Edge:
@@ -50,6 +50,7 @@ class _Edge:
         self._gate = gate.Gate(door.config, door.board)
         self._rpc = Rpc(Tools(door))
         self._guard = guard
+        door.feed.show(door.board)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one HTTP exchange (ASGI)."""

@@ -23,6 +23,7 @@ from remindi.events import Caller
 from remindi.requests import CheckQuery
 from remindi.settings import ADAPTER_CONCURRENCY, ADAPTER_TIMEOUT_SECONDS, Settings
 from web.door import POOL_SECONDS, READER_SECONDS, WRITER_SECONDS, Door
+from web.generations import Generation
 
 log = logging.getLogger("remindi.checks")
 
@@ -44,11 +45,19 @@ class Checks:
         Raises:
             ActorError: reader or writer gave no answer.
             DatabaseRefused: the database stayed locked.
+            Paused: a restore has come between.
         """
+        generation = Generation(self._door.board)
+        page = await self._page(query, as_of, caller, generation)
+        generation.hold()
+        return page
+
+    async def _page(self, query: CheckQuery, as_of: int, caller: Caller, generation: Generation) -> CheckPage:
         probing = query.evaluate_conditions and query.after is None
         page = await self._read(query, as_of, caller, probing=probing)
         if isinstance(page, ConditionsDue):
-            await self._probe(query, as_of, caller)
+            await self._probe(query, as_of, caller, generation)
+            generation.hold()
             page = await self._read(query, as_of, caller, probing=False)
         if isinstance(page, CheckPage):
             return page
@@ -60,12 +69,12 @@ class Checks:
         question = GetCheckPage(caller=caller, query=query, as_of=as_of, probing=probing)
         return await self._door.reader.acall(question, timeout=READER_SECONDS)
 
-    async def _probe(self, query: CheckQuery, as_of: int, caller: Caller) -> None:
+    async def _probe(self, query: CheckQuery, as_of: int, caller: Caller, generation: Generation) -> None:
         """Look at the due conditions of the project, for at most ``adapters.timeout_seconds``."""
         rows = await self._door.reader.acall(ListSettings(caller=caller), timeout=READER_SECONDS)
         settings = Settings({row.key: row.value for row in rows})
         seconds = settings[ADAPTER_TIMEOUT_SECONDS]
-        probing = _Probing(self._door, query, as_of, caller, seconds)
+        probing = _Probing(self._door, query, as_of, caller, seconds, generation)
         # Enough that no slot of the pool waits for this loop.
         looks = {asyncio.create_task(probing.look()) for _ in range(2 * settings[ADAPTER_CONCURRENCY])}
         # The loop itself holds tasks only weakly.
@@ -82,13 +91,22 @@ class Checks:
 class _Probing:
     """The probes of one check: several looks side by side take targets from one list."""
 
-    def __init__(self, door: Door, query: CheckQuery, as_of: int, caller: Caller, seconds: float) -> None:
+    def __init__(
+        self,
+        door: Door,
+        query: CheckQuery,
+        as_of: int,
+        caller: Caller,
+        seconds: float,
+        generation: Generation,
+    ) -> None:
         self._door = door
         self._query = query
         self._as_of = as_of
         self._caller = caller
         self._seconds = seconds
         self._until = door.clock.monotonic() + seconds
+        self._generation = generation
         self._listing = asyncio.Lock()
         self._due = DueList()
         self._storing = asyncio.Lock()
@@ -132,6 +150,8 @@ class _Probing:
             results, self._results = tuple(self._results), []
             if not results:
                 return
+            # What was seen for items of a former content says nothing of those that have their numbers now.
+            self._generation.hold()
             late = self._door.clock.monotonic() > self._until
             message = ApplyProbes(
                 caller=self._caller,

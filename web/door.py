@@ -17,6 +17,8 @@ SESSIONS_SECONDS = 5.0
 """How long a door waits for the session store."""
 TURN_SECONDS = 60.0
 """How long a door waits for the workload controller, which waits for others in turn."""
+BACKUPS_SECONDS = 3_600.0
+"""How long a door waits for the backup controller, whose jobs read and write whole databases, one by one."""
 POOL_SECONDS = 5.0
 """How long a door waits for the probe pool beyond the time that a probe may take."""
 
@@ -40,8 +42,10 @@ class Door:
     """Asked by the API alone; without one nobody lives there."""
     workloads: Address = field(default_factory=lambda: Address("workloads"))
     """The same."""
+    backups: Address = field(default_factory=lambda: Address("backups"))
+    """The same; asked by the operator's socket as well."""
     feed: Feed = field(default_factory=Feed)
-    """Who watches; told by the writer and the workload controller."""
+    """Who watches; told by whoever changes what is shown."""
     listener: str = "0.0.0.0:8000"
     """Where the doors are: host and port."""
     chance: Random = field(default_factory=system_random)

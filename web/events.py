@@ -1,15 +1,12 @@
 """Events: one open stream of server-sent events, from its head to its end (WHATWG HTML, 9.2)."""
 
 import asyncio
-from http import HTTPStatus
 from typing import Final
 
 from actors.address import ActorError
 from actors.messages.sessions import GetSession
-from remindi import views
 from remindi.errors import ErrorCode, Refusal
-from web.answers import Answer, json_answer
-from web.api.answering import SECURITY_HEADERS
+from web.api.answering import SECURITY_HEADERS, Refused, refused_answer
 from web.body import Disconnected, Receive
 from web.door import SESSIONS_SECONDS, Door
 from web.exchange import Exchange
@@ -23,6 +20,7 @@ A stream outlives its session by no more.
 """
 SEND_SECONDS: Final = 30.0
 """How long a reader may take to make room."""
+RETRY_SECONDS: Final = 10
 LAST_EVENT_ID: Final = b"last-event-id"
 _HEARTBEAT: Final = b": still here\n\n"
 _HEADERS: Final = (
@@ -46,7 +44,8 @@ async def serve(exchange: Exchange, door: Door, token: str | None) -> None:
     """
     if door.feed.is_full(token):
         # Nothing comes between this look and the subscription.
-        await exchange.answer(_full(exchange))
+        full = Refused(Refusal(ErrorCode.LIMIT_EXCEEDED), status=429, retry_after=RETRY_SECONDS)
+        await exchange.answer(refused_answer(exchange, full))
         return
     last = exchange.one(LAST_EVENT_ID)
     stream = door.feed.subscribe(token, None if last is None else last.decode("latin-1"))
@@ -61,7 +60,7 @@ async def serve(exchange: Exchange, door: Door, token: str | None) -> None:
             }
         )
         looked_at = door.clock.monotonic()
-        while not gone.done():
+        while exchange.method != "HEAD" and not gone.done():
             last_words = stream.over
             await _send(exchange, stream.take())
             if last_words is not None:
@@ -77,13 +76,6 @@ async def serve(exchange: Exchange, door: Door, token: str | None) -> None:
     finally:
         door.feed.leave(stream)
         gone.cancel()
-
-
-def _full(exchange: Exchange) -> Answer:
-    refusal = Refusal(ErrorCode.LIMIT_EXCEEDED)
-    exchange.told["code"] = refusal.code.value
-    body = views.to_json(views.failure(exchange.request_id, refusal, always_details=True))
-    return json_answer(HTTPStatus.TOO_MANY_REQUESTS, body, (b"retry-after", b"10"), *SECURITY_HEADERS)
 
 
 async def _send(exchange: Exchange, piece: bytes) -> None:

@@ -2,7 +2,8 @@
 
 It is an address like any other: whoever tells it something neither waits nor learns who listens. What
 comes within a moment goes out together, encoded once for all streams; a stream that does not keep up is
-told to look anew. Messages say what changed, not how it looks: readers ask for that by the API.
+told to look anew. Messages say what changed, not how it looks: readers ask for that by the API. Only what
+gets on while somebody watches, a backup or a restore, is shown itself.
 """
 
 import asyncio
@@ -14,8 +15,18 @@ from contextlib import suppress
 from typing import Final
 
 from actors.address import Address
+from actors.board import Board
 from actors.messages import Notice
-from actors.messages.feed import ItemChange, ItemsChanged, WorkloadsChanged
+from actors.messages.feed import (
+    BackupsChanged,
+    ContentReplaced,
+    ItemChange,
+    ItemsChanged,
+    RestoreChanged,
+    Upload,
+    UploadsChanged,
+    WorkloadsChanged,
+)
 from actors.messages.probes import AdaptersChanged
 from actors.messages.scheduler import SettingsChanged
 from remindi import views
@@ -47,6 +58,10 @@ _NAMES: Final[dict[type[Notice], str]] = {
     SettingsChanged: "settings",
     AdaptersChanged: "adapters",
     WorkloadsChanged: "workloads",
+    BackupsChanged: "backup",
+    RestoreChanged: "restore",
+    UploadsChanged: "upload",
+    ContentReplaced: RESET,
 }
 
 
@@ -86,6 +101,7 @@ class Feed(Address):
     """The address of whoever watches, and their streams. Told from any thread; the rest is the loop's."""
 
     __slots__ = (
+        "_board",
         "_boot",
         "_flushes_at",
         "_kept",
@@ -106,9 +122,14 @@ class Feed(Address):
         self._streams: set[Stream] = set()
         self._lock = threading.Lock()
         self._told: list[Notice] = []
+        self._board = Board()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._listens_until = 0.0
         self._flushes_at = 0.0
+
+    def show(self, board: Board) -> None:
+        """Show of backups and restores what this board says of them."""
+        self._board = board
 
     # ------------------------------------------------------------ any thread
 
@@ -199,18 +220,39 @@ class Feed(Address):
         """Make messages of what was told, and put each into every stream."""
         items: dict[bytes, ItemChange] = {}
         names: dict[str, None] = {}
+        uploads: tuple[Upload, ...] = ()
         with self._lock:
             told, self._told = self._told, []
         for notice in told:
             if isinstance(notice, ItemsChanged):
                 for change in notice.changes:
                     items[change.id] = change
-            else:
-                names[_NAMES[type(notice)]] = None
+                continue
+            if isinstance(notice, ContentReplaced):
+                # What was told of the former content is over.
+                items.clear()
+            elif isinstance(notice, UploadsChanged):
+                uploads = notice.uploads
+            names[_NAMES[type(notice)]] = None
+        if RESET in names:
+            del names[RESET]
+            self._kept.clear()
+            self._publish(RESET, {})
         if items:
             self._publish("items", _items(items))
         for name in names:
-            self._publish(name, {})
+            self._publish(name, self._shown(name, uploads))
+
+    def _shown(self, name: str, uploads: tuple[Upload, ...]) -> Json:
+        match name:
+            case "backup":
+                return {"job": views.job_data(self._board.backups.job)}
+            case "restore":
+                return views.restores_data(self._board.restore, self._board.maintenance)
+            case "upload":
+                return {"uploads": [views.upload_data(*upload) for upload in uploads]}
+            case _:
+                return {}
 
     def _publish(self, event: str, data: Json) -> None:
         self._number += 1

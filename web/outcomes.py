@@ -5,11 +5,18 @@ from typing import Final
 from actors.address import ActorError, OutcomeUnknown, Paused, Unavailable
 from actors.board import Board
 from actors.failures import DatabaseRefused
+from remindi.backups import HELD_REASON
 from remindi.errors import ErrorCode, Refusal
 
 _BUSY: Final = Refusal(ErrorCode.DATABASE_BUSY)
 _MAINTENANCE: Final = Refusal(ErrorCode.MAINTENANCE_ACTIVE)
+_HELD: Final = Refusal(ErrorCode.MAINTENANCE_ACTIVE, reason=HELD_REASON)
 _INTERNAL: Final = Refusal(ErrorCode.INTERNAL_ERROR)
+
+
+def closed(board: Board) -> Refusal:
+    """The refusal of whoever comes while the database is closed; it says when it stays so (contract 15.3)."""
+    return _HELD if board.maintenance == "held" else _MAINTENANCE
 
 
 def refusal_of(error: Exception, board: Board, *, mutation: bool) -> Refusal:
@@ -20,9 +27,9 @@ def refusal_of(error: Exception, board: Board, *, mutation: bool) -> Refusal:
     """
     match error:
         case Paused():
-            return _MAINTENANCE
+            return closed(board)
         case Unavailable() if board.closed:
-            return _MAINTENANCE
+            return closed(board)
         case OutcomeUnknown() if not mutation:
             return _INTERNAL
         case ActorError() | DatabaseRefused():

@@ -1,6 +1,6 @@
 """Bodies of the administration routes that are not of items or adapters (contract 11.5, 11.9)."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from pydantic import Field
 
@@ -38,6 +38,16 @@ class AliasTrial(Arguments):
     alias: Annotated[str, Field(description="Which configured alias to look at.")]
 
 
+CONFIRMATION: Final = "RESTORE REMINDI"
+"""What is typed to restore a backup (contract 15.1)."""
+
+
+class RestoreConfirmation(Arguments):
+    """Body of ``POST /backups/{id}/restore``."""
+
+    confirmation: Annotated[str, Field(description=f"Exactly {CONFIRMATION}.")]
+
+
 class Nothing(Arguments):
     """A body that holds nothing: ``{}``."""
 
@@ -47,3 +57,11 @@ def read_body(model: type[Model], body: Any) -> Model | Refusal:
     if not isinstance(body, dict):
         return invalid(("", "null_not_allowed" if body is None else "type"))
     return read(model, body, 0)
+
+
+def read_confirmation(body: Any) -> Refusal | None:
+    """The refusal of a body that does not confirm a restore: first its shape, then the phrase."""
+    given = read_body(RestoreConfirmation, body)
+    if isinstance(given, Refusal):
+        return given
+    return None if given.confirmation == CONFIRMATION else invalid(("/confirmation", "confirmation"))

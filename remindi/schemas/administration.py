@@ -1,9 +1,10 @@
 """``data`` of the routes of the administration API (contract 11.5 to 11.9, 13)."""
 
-from typing import Final
+from typing import Final, get_args
 
 from remindi import tools
 from remindi.adapters import ADAPTER_NAMES
+from remindi.backups import PHASES, JobKind, JobStep, MaintenanceState, RestoreOutcome, Source, Status
 from remindi.items import PRIORITY_WORDS, READINESS_WORDS, STATE_WORDS, STATUS_WORDS, words
 from remindi.overview import AGENDA_ENTRIES, Happening
 from remindi.schemas.answers import DATA, EVENT, EVIDENCE, ITEM, NEXT_CURSOR, WARNINGS
@@ -123,6 +124,67 @@ WORKLOADS: Final = array(
     ),
 )
 
+# ------------------------------------------------------------------ backups
+
+_BACKUP_ID: Final = string("Backup.", format="uuid")
+BACKUP: Final = closed_object(
+    {
+        "id": _BACKUP_ID,
+        "file_name": string("Its file in the backup directory."),
+        "source": word("Who made it.", [source.value for source in Source]),
+        "status": word("What has become of it.", [status.value for status in Status]),
+        "sha256": string("Of its file, in lower-case hex."),
+        "size_bytes": integer("Of its file.", 1),
+        "schema_version": integer("Of the database in it.", 1),
+        "created_at": timestamp("When it was made."),
+        "verified_at": timestamp("When it last passed every check of a restore."),
+        "created_by": string("Actor that made it."),
+        "details": open_object("Always empty."),
+    }
+)
+BACKUPS: Final = array("The backups, the newest first.", BACKUP)
+JOB: Final = closed_object(
+    {
+        "kind": word("What for.", get_args(JobKind)),
+        "step": word("What it does.", get_args(JobStep)),
+        "done_bytes": integer("Bytes that are done.", 0),
+        "total_bytes": integer("Of so many; 0 where nobody can tell yet.", 0),
+    }
+)
+_MAINTENANCE: Final = word(
+    "Whether the database is open: held is closed until the next start.", get_args(MaintenanceState)
+)
+RESTORED: Final = closed_object(
+    {
+        "operation_id": string("Restore.", format="uuid"),
+        "backup_id": _BACKUP_ID,
+        "restored": boolean("Always true."),
+        "rolled_back": boolean("Always false."),
+    }
+)
+RESTORES: Final = closed_object(
+    {
+        "maintenance": _MAINTENANCE,
+        "restore": closed_object(
+            {
+                "operation_id": string("Restore.", format="uuid"),
+                "backup_id": _BACKUP_ID,
+                "outcome": word("How it stands.", get_args(RestoreOutcome)),
+                "rolled_back": boolean("Whether the former content was put back."),
+                "reason": nullable(string("Why it failed, in a sentence.")),
+                "pre_restore_backup_id": nullable(string("Backup of the former content.", format="uuid")),
+                "phases": array(
+                    "What it has reached, in order.",
+                    closed_object({"phase": word("Which.", PHASES), "at": timestamp("When.")}),
+                ),
+                "started_at": timestamp("When it began."),
+                "ended_at": nullable(timestamp("When it ended.")),
+            },
+            description="The latest one.",
+        ),
+    }
+)
+
 # ----------------------------------------------------------------- overview
 
 _COUNT: Final = integer("How many.", 0)
@@ -171,6 +233,34 @@ OVERVIEW: Final = closed_object(
             description="How long items completed in these days had been due; right to a quarter.",
         ),
         "workloads": WORKLOADS,
+        "maintenance": _MAINTENANCE,
+        "backups": closed_object(
+            {
+                "newest": nullable(BACKUP),
+                "last_verified": nullable(
+                    closed_object(
+                        {
+                            "id": _BACKUP_ID,
+                            "verified_at": timestamp("When it passed every check of a restore."),
+                            "age_seconds": integer("How long ago that was.", 0),
+                            "items": integer("How many items it held.", 0),
+                        }
+                    )
+                ),
+                "next_automatic_at": nullable(timestamp("When the next one is made by itself.")),
+                "failure": nullable(
+                    closed_object(
+                        {
+                            "at": timestamp("When an automatic one failed last."),
+                            "reason": string("Why, in a sentence."),
+                            "next_try_at": timestamp("When it is tried again."),
+                        }
+                    )
+                ),
+                "job": nullable(JOB),
+            },
+            description="The newest backup, the one that was last proven restorable, and what comes next.",
+        ),
         "last_calls": closed_object(
             {
                 name: nullable(timestamp("When a client called it last, since the start."))

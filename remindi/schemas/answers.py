@@ -66,7 +66,10 @@ ERROR: Final = closed_object(
                     maxItems=MAX_FIELD_ERRORS,
                 ),
                 "current_version": integer("Of VERSION_CONFLICT: the version that is stored now.", 1),
-                "reason": string("Of MAINTENANCE_ACTIVE: why the service is held closed."),
+                "reason": string(
+                    "Of MAINTENANCE_ACTIVE: why the service is held closed. Of a backup, upload or restore:"
+                    " what is wrong, in a sentence."
+                ),
             },
             description="What is known beyond the code.",
             optional=("errors", "current_version", "reason"),

@@ -13,12 +13,22 @@ import apsw
 
 from actors.address import Address
 from actors.board import Board
+from actors.messages.backups import (
+    AuditPostponed,
+    CreateBackup,
+    OpenBackup,
+    RestoreBackup,
+    TakeUpload,
+    VerifyBackup,
+)
 from actors.messages.probes import CheckConfiguration, NotProbed, RunProbe
 from actors.messages.workloads import TurnWorkloads, Workload
 from actors.sessions import SessionStore
 from actors.system import Identifiers, system_random
+from remindi.backups import BackupRecord, Source, Status
 from remindi.config import Config
 from remindi.cursors import Cursors
+from remindi.errors import NOT_FOUND
 from tests.fakes.addresses import AnsweringAddress
 from tests.fakes.clocks import ManualClock
 from tests.fakes.core import OWNER, TOKEN, Core
@@ -36,6 +46,40 @@ RUNNING: Final = (
     Workload("mcp", "running", "running", None, None, None, None),
     Workload("scheduler", "running", "running", None, 1_800_000_000_000, 0, 0),
 )
+
+
+RECORD: Final = BackupRecord(
+    id=bytes.fromhex("0190aaaabbbb7cccadddeeeeffff0002"),
+    source=Source.MANUAL,
+    status=Status.READY,
+    sha256="ab" * 32,
+    size_bytes=8_192,
+    schema_version=3,
+    created_at=1_800_000_000_000,
+    verified_at=1_800_000_001_000,
+    created_by="webui:somebody",
+    items=3,
+)
+
+
+class Multipart(bytes):
+    """A body of ``multipart/form-data``."""
+
+    media_type = "multipart/form-data; boundary=frame-of-the-tests"
+
+    @classmethod
+    def of(
+        cls, file: bytes, *headers: str, name: str = "file", kind: str = "application/vnd.sqlite3"
+    ) -> "Multipart":
+        """One part, as a browser sends it, with more headers."""
+        lines = (
+            "--frame-of-the-tests",
+            f'Content-Disposition: form-data; name="{name}"; filename="backup.sqlite3"',
+            f"Content-Type: {kind}",
+            *headers,
+        )
+        head = "".join(f"{line}\r\n" for line in lines) + "\r\n"
+        return cls(head.encode() + file + b"\r\n--frame-of-the-tests--\r\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +120,35 @@ class Answered:
         return [
             (error["field"], error["reason"]) for error in self.json()["error"]["details"].get("errors", [])
         ]
+
+
+class Backups(AnsweringAddress):
+    """A backup controller by script: it makes one, takes what is uploaded, and knows no other."""
+
+    def __init__(self) -> None:
+        self.uploaded: list[bytes] = []
+        self.postponed: list[AuditPostponed] = []
+        super().__init__(
+            "backups",
+            {
+                CreateBackup: lambda _: RECORD,
+                TakeUpload: self._take,
+                VerifyBackup: lambda _: NOT_FOUND,
+                OpenBackup: lambda _: NOT_FOUND,
+                RestoreBackup: lambda _: NOT_FOUND,
+            },
+        )
+
+    def notify(self, notice: Any) -> bool:
+        """Keep an audit row."""
+        self.postponed.append(notice)
+        return True
+
+    def _take(self, message: TakeUpload) -> BackupRecord:
+        assert message.temporary.stat().st_mode & 0o777 == 0o600
+        self.uploaded.append(message.temporary.read_bytes())
+        message.temporary.unlink()
+        return RECORD._replace(source=Source.UPLOAD)
 
 
 class Loop:
@@ -148,6 +221,7 @@ class House:
     door: Door
     probes: AnsweringAddress
     workloads: AnsweringAddress
+    backups: "Backups"
     loop: Loop
     app: Any = field(init=False)
 
@@ -183,13 +257,16 @@ def house(path: Path, **config: Any) -> Iterator[House]:
             "mcp_token": TOKEN,
             "webui_username": NAME,
             "webui_password": PASSWORD,
+            "backup_dir": str(path.with_suffix(".backups")),
             **config,
         }
     )
+    Path(settings.backup_dir).mkdir(mode=0o700)
     board = Board()
     board.startup = "ready"
     board.mcp_open = True
     board.workloads = RUNNING
+    backups = Backups()
     clock = ManualClock()
     probes = AnsweringAddress("probes", {RunProbe: lambda _: NotProbed(), CheckConfiguration: lambda _: None})
     workloads = AnsweringAddress("workloads", {TurnWorkloads: lambda _: RUNNING})
@@ -217,12 +294,13 @@ def house(path: Path, **config: Any) -> Iterator[House]:
                 probes=probes,
                 sessions=sessions,
                 workloads=workloads,
+                backups=backups,
                 cursors=Cursors(TOKEN),
                 clock=clock,
                 ids=Identifiers(clock, system_random()),
                 actor_id="mcp:under-test",
             )
-            yield House(core, settings, board, door, probes, workloads, loop)
+            yield House(core, settings, board, door, probes, workloads, backups, loop)
             stage.clear()
     finally:
         stage.clear()
@@ -269,7 +347,8 @@ class Browser:
         if body is None:
             return self.send(method, path, self.headers(*more))
         text = body if isinstance(body, bytes) else json.dumps(body).encode()
-        framing = [("Content-Type", "application/json"), ("Content-Length", str(len(text)))]
+        media_type = body.media_type if isinstance(body, Multipart) else "application/json"
+        framing = [("Content-Type", media_type), ("Content-Length", str(len(text)))]
         return self.send(method, path, self.headers(*framing, *more), text)
 
     def get(self, path: str) -> Answered:

@@ -127,5 +127,13 @@ def test_it_is_shown_with_every_key() -> None:
         "daily": [{"date": "2024-02-29", "created": 1, "due": 2, "completed": 3, "cancelled": 4}],
         "due_to_done": {"completed": 3, "median_seconds": 60, "p90_seconds": 3_600},
         "workloads": [views.workload_data(*rows[0])],
+        "maintenance": "running",
+        "backups": {
+            "newest": None,
+            "last_verified": None,
+            "next_automatic_at": None,
+            "failure": None,
+            "job": None,
+        },
         "last_calls": {name: NOW_STAMP if name == "remindi_check" else None for name in TOOL_NAMES},
     }

@@ -16,7 +16,7 @@ from falcon.routing import CompiledRouter
 from actors.address import ActorError
 from remindi.errors import NOT_FOUND, ErrorCode, Refusal, invalid
 from web.api import routes
-from web.api.answering import SECURITY_HEADERS, Refused, refuse, succeed
+from web.api.answering import SECURITY_HEADERS, Attachment, Refused, attach, refuse, succeed
 from web.api.facts import facts_of
 from web.api.policy import Admission, Operation, Resource
 from web.api.procedure import Threshold, admit
@@ -155,8 +155,10 @@ def _responder(door: Door, operation: Operation, answer: Callable[..., Any]) -> 
             outcome = refusal
         if isinstance(outcome, Refusal):
             refuse(response, facts, Refused(outcome))
+        elif isinstance(outcome, Attachment):
+            attach(response, outcome)
         else:
-            succeed(response, facts, outcome)
+            succeed(response, facts, outcome, operation.status)
 
     return respond
 

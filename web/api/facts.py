@@ -4,8 +4,11 @@ The WSGI environment is not looked at any further: it folds doubled headers into
 """
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from enum import Enum
 from typing import Any, Final, NamedTuple
+
+from web.exchange import Exchange
 
 FACTS: Final = "remindi.facts"
 """Their key in the WSGI environment."""
@@ -16,6 +19,16 @@ class BodyFault(Enum):
 
     TOO_LARGE = "too large"
     TOO_SLOW = "too slow"
+
+
+class Later:
+    """What becomes of an exchange on the loop, once its request is let in."""
+
+    __slots__ = ("run",)
+
+    def __init__(self) -> None:
+        """Make one for which nobody has stated anything yet."""
+        self.run: Callable[[Exchange], Awaitable[None]] | None = None
 
 
 class Facts(NamedTuple):
@@ -33,8 +46,8 @@ class Facts(NamedTuple):
     fault: BodyFault | None
     loop: asyncio.AbstractEventLoop
     """Where coroutines run for as long as the process lives."""
-    streams: bool
-    """Whether whoever took the request in can serve a stream of events."""
+    later: Later | None
+    """Where a responder leaves what is to be done on the loop; null where there is none that streams."""
     told: dict[str, str]
     """What the log line of the exchange says besides."""
 

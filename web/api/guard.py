@@ -12,14 +12,11 @@ from typing import Any, Final
 
 from a2wsgi.wsgi import WSGIResponder
 
-from web import events
 from web.answers import Answer, Header
 from web.api.app import Api
-from web.api.cookies import session_token
-from web.api.facts import FACTS, BodyFault, Facts
-from web.api.policy import Waits
+from web.api.facts import FACTS, BodyFault, Facts, Later
+from web.api.policy import Body, Waits
 from web.body import MAX_BODY_BYTES, BodyTooLarge, BodyTooSlow, read_body
-from web.door import Door
 from web.exchange import Exchange, Scope
 
 BODY_SECONDS: Final = 10.0
@@ -31,10 +28,9 @@ WORKERS: Final = 8
 class Guard:
     """Serves the API over ASGI."""
 
-    def __init__(self, api: Api, door: Door) -> None:
-        """Make a guard before an API; the streams that it opens ask through the door."""
+    def __init__(self, api: Api) -> None:
+        """Make a guard before an API."""
         self._api = api
-        self._door = door
         self._threads = {waits: _threads() for waits in Waits}
 
     async def answer(self, exchange: Exchange, scope: Scope) -> None:
@@ -43,7 +39,10 @@ class Guard:
         Raises:
             Disconnected: the client left before its body had come.
         """
-        body, fault = await _read(exchange)
+        operation = self._api.operation(exchange.method, scope["path"])
+        taken_later = operation is not None and operation.policy.body is Body.UPLOAD
+        body, fault = (b"", None) if taken_later else await _read(exchange)
+        later = Later()
         facts = Facts(
             request_id=exchange.request_id,
             peer=exchange.peer,
@@ -52,7 +51,7 @@ class Guard:
             body=body,
             fault=fault,
             loop=asyncio.get_running_loop(),
-            streams=True,
+            later=later,
             told=exchange.told,
         )
         within: Scope = {
@@ -64,11 +63,10 @@ class Guard:
             "headers": (),
             FACTS: facts,
         }
-        operation = self._api.operation(exchange.method, scope["path"])
         waits = Waits.NOT if operation is None else operation.policy.waits
         answer = await _Whole(self._api, self._threads[waits]).answer(within)
-        if operation is not None and operation.streams and answer.status == HTTPStatus.OK:
-            await events.serve(exchange, self._door, session_token(facts))
+        if later.run is not None and answer.status < HTTPStatus.BAD_REQUEST:
+            await later.run(exchange)
             return
         # Who does not read it loses the connection (`web.wire`).
         await exchange.answer(answer)

@@ -18,6 +18,7 @@ from web.api.answering import SECURITY_HEADERS
 from web.api.cookies import NAME as COOKIE
 from web.api.policy import Admission, Body, Operation, Policy, Resource
 from web.api.routes import CONVERTERS, PREFIX, ROUTES
+from web.multipart import MEDIA_TYPES, PART
 
 Json = dict[str, Any]
 
@@ -35,6 +36,15 @@ _COMPONENTS: Final = {
 }
 _BY_IDENTITY: Final = {id(schema): name for name, schema in _COMPONENTS.items()}
 _REQUEST_ID: Final = string("Names the exchange in events, audit and log; that of the header X-Request-Id.")
+_FILE: Final[Json] = {
+    "required": True,
+    "content": {
+        "multipart/form-data": {
+            "schema": closed_object({PART.decode(): string("The file of a backup.", format="binary")}),
+            "encoding": {PART.decode(): {"contentType": ", ".join(kind.decode() for kind in MEDIA_TYPES)}},
+        }
+    },
+}
 _SECURITY: Final[dict[Admission, list[Json]]] = {
     Admission.OPEN: [],
     Admission.SIGN_IN: [{"csrf": []}],
@@ -133,7 +143,9 @@ def _operation(path: str, method: str, operation: Operation) -> Json:
     }
     if operation.query is not None:
         made["parameters"] = list(_query(operation.query, path))
-    if operation.body is not None:
+    if operation.policy.body is Body.UPLOAD:
+        made["requestBody"] = _FILE
+    elif operation.body is not None:
         made["requestBody"] = {
             "required": True,
             "content": {"application/json": {"schema": _without_id(model_schema(operation.body), path)}},
@@ -169,13 +181,13 @@ def _without_id(schema: Json, path: str) -> Json:
 
 
 def _responses(operation: Operation) -> Iterator[tuple[str, Json]]:
-    if operation.streams:
-        yield "200", {**_response(operation.summary, {}), "content": {"text/event-stream": {}}}
+    if operation.media_type is not None:
+        yield "200", {**_response(operation.summary, {}), "content": {operation.media_type: {}}}
     else:
         success = closed_object(
             {"ok": {"const": True}, "request_id": _REQUEST_ID, "data": _linked(operation.data)}
         )
-        yield "200", _response(operation.summary, success)
+        yield str(int(operation.status)), _response(operation.summary, success)
     by_status: dict[int, list[ErrorCode]] = {}
     for status, code in {*_refusals(operation.policy), *_own(operation)}:
         by_status.setdefault(status, []).append(code)
@@ -214,7 +226,9 @@ def _refusals(policy: Policy) -> Iterator[tuple[int, ErrorCode]]:
     for code in always:
         yield code.http_status, code
     yield HTTPStatus.METHOD_NOT_ALLOWED, ErrorCode.VALIDATION_ERROR
-    if policy.body is Body.JSON:
+    if policy.body is Body.UPLOAD:
+        yield HTTPStatus.LENGTH_REQUIRED, ErrorCode.VALIDATION_ERROR
+    if policy.body is not Body.NONE:
         yield HTTPStatus.UNSUPPORTED_MEDIA_TYPE, ErrorCode.VALIDATION_ERROR
 
 

@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from actors.messages.readers import GetOverview
+from actors.messages.readers import GetOverview, ListBackups
 from remindi import views
 from remindi.schemas import administration as schemas
 from remindi.views import Json
@@ -16,7 +16,7 @@ class Overview(Resource):
     operations: ClassVar = {
         "GET": Operation(
             Policy(Admission.SESSION, database=Database.READ),
-            "Counts, the next 24 hours, the last 90 days, workloads and clients",
+            "Counts, the next 24 hours, the last 90 days, workloads, backups and clients",
             schemas.OVERVIEW,
         )
     }
@@ -24,5 +24,13 @@ class Overview(Resource):
     def on_get(self, call: Call) -> Json:
         """Show what the database has counted and what the board knows."""
         overview = call.read(GetOverview(caller=call.caller, as_of=self.door.clock.now()))
+        records = call.read(ListBackups(caller=call.caller))
         board = self.door.board
-        return views.overview_data(overview, board.workloads, board.last_calls)
+        return views.overview_data(
+            overview,
+            board.workloads,
+            board.last_calls,
+            maintenance=board.maintenance,
+            backups=records,
+            state=board.backups,
+        )

@@ -29,6 +29,10 @@ class Body(Enum):
 
     NONE = "none"
     JSON = "json"
+    DEFERRED = "deferred"
+    """JSON, which the responder asks for when its turn has come (contract 15.1)."""
+    UPLOAD = "upload"
+    """A file, which is taken in on the loop after the request was let in."""
 
 
 class Database(Enum):
@@ -37,6 +41,8 @@ class Database(Enum):
     NONE = "none"
     READ = "read"
     WRITE = "write"
+    REPLACE = "replace"
+    """Another content in its place: during a restore the controller itself refuses a second one."""
 
 
 class Waits(Enum):
@@ -48,6 +54,8 @@ class Waits(Enum):
     TRIALS = "trials"
     """What an administrator tries out."""
     WORKLOADS = "workloads"
+    BACKUPS = "backups"
+    """The backup controller, for as long as whole databases are read and written."""
 
 
 class Policy(NamedTuple):
@@ -70,8 +78,10 @@ class Operation(NamedTuple):
     """Model of the JSON body, without what the path names."""
     query: type[Arguments] | None = None
     """Model of the query string; without one every query is refused."""
-    streams: bool = False
-    """Whether a success is a stream of events instead of ``data``."""
+    media_type: str | None = None
+    """Of a success that is no envelope."""
+    status: int = 200
+    """Of a success."""
     codes: tuple[ErrorCode, ...] = ()
     """Refusals of its own, beside those that follow from its policy."""
 

@@ -13,11 +13,11 @@ from actors.messages.sessions import GetSession, Session, SpendPreSession
 from remindi.authorities import parse_authority, parse_origin
 from remindi.errors import ErrorCode, Refusal, invalid
 from remindi.inputs.failures import pointer
-from web import strict_json
 from web.api.answering import Refused
+from web.api.bodies import decoded, refuse_any
 from web.api.call import Call
 from web.api.cookies import session_token
-from web.api.facts import BodyFault, Facts, facts_of
+from web.api.facts import Facts, facts_of
 from web.api.hosts import Hosts
 from web.api.policy import Admission, Body, Operation
 from web.api.query import parameters
@@ -27,7 +27,6 @@ _UNAUTHENTICATED: Final = Refusal(ErrorCode.UNAUTHENTICATED)
 _CSRF_REJECTED: Final = Refusal(ErrorCode.CSRF_REJECTED)
 _FORBIDDEN: Final = Refusal(ErrorCode.FORBIDDEN)
 _MAINTENANCE: Final = Refusal(ErrorCode.MAINTENANCE_ACTIVE)
-_TOO_LARGE: Final = Refusal(ErrorCode.LIMIT_EXCEEDED)
 
 
 class Threshold:
@@ -107,19 +106,10 @@ def _refuse_strangers(facts: Facts) -> None:
 
 
 def _body(facts: Facts, kind: Body) -> Any:
-    """The decoded body (contract 11.1, 2.3)."""
-    if facts.fault is BodyFault.TOO_LARGE:
-        raise Refused(_TOO_LARGE)
-    if facts.fault is BodyFault.TOO_SLOW:
-        raise Refused(invalid(("", "json")))
-    if kind is Body.NONE:
-        if facts.body:
-            raise Refused(invalid(("", "unknown_field")))
-        return None
-    media_type = (facts.one(b"content-type") or "").partition(";")[0].strip().lower()
-    if media_type != "application/json":
-        raise Refused(invalid(("", "media_type")))
-    try:
-        return strict_json.parse(facts.body)
-    except strict_json.JsonError:
-        raise Refused(invalid(("", "json"))) from None
+    match kind:
+        case Body.JSON:
+            return decoded(facts)
+        case Body.NONE:
+            return refuse_any(facts)
+        case Body.DEFERRED | Body.UPLOAD:
+            return None

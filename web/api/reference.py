@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
+from remindi.inputs.administration import CONFIRMATION
 from web.api.openapi import Json, document
 
 FILE: Final = "api.md"
@@ -14,6 +15,7 @@ _BY_NAME: Final[dict[str, Any]] = {
     "actor_id": "webui:Yy1tZXRob2QtYW5kLW5vdC1hLW5hbWU",
     "actor_type": "user",
     "at": "2026-12-01T09:30:00Z",
+    "confirmation": CONFIRMATION,
     "csrf_token": "Yx3mK0Q5m1hH8y2l0yqkWm3Vq0r7m8b0Xh6o2cJm9sU",
     "cursor": "AQIDBAUGBwg",
     "evidence": {
@@ -81,14 +83,22 @@ def _route(path: str, method: str, operation: Json) -> Iterator[str]:
         yield ""
         yield f"Query: {', '.join(names)}."
     if "requestBody" in operation:
-        yield from _json(example(operation["requestBody"]["content"]["application/json"]["schema"]))
-    content = operation["responses"]["200"]["content"]
+        taken = operation["requestBody"]["content"]
+        if "application/json" in taken:
+            yield from _json(example(taken["application/json"]["schema"]))
+        else:
+            yield ""
+            yield "Takes `multipart/form-data` with exactly one part, `file`, and a `Content-Length`."
+    responses = operation["responses"]
+    content = (responses.get("200") or responses["201"])["content"]
     yield ""
     if "application/json" in content:
         yield "Answers"
         yield from _json(example(content["application/json"]["schema"]["properties"]["data"], whole=True))
-    else:
+    elif "text/event-stream" in content:
         yield "Answers with a stream of events (`text/event-stream`)."
+    else:
+        yield f"Answers with a file (`{next(iter(content))}`)."
 
 
 def _json(value: Any) -> Iterator[str]:

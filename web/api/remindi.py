@@ -63,11 +63,11 @@ class Items(Resource):
         paged = read_list_parameters(parameters(call.facts), self.door.clock.now())
         if isinstance(paged, Refusal):
             return paged
-        query = self.door.cursors.resume_list(paged)
+        query = call.cursors.resume_list(paged)
         if isinstance(query, Refusal):
             return query
         page = call.read(ListItems(caller=call.caller, query=query))
-        return views.list_data(page, self.door.cursors.next_list(query, page.next))
+        return views.list_data(page, call.cursors.next_list(query, page.next))
 
     def on_post(self, call: Call) -> Json | Refusal:
         """Add an item."""
@@ -96,12 +96,12 @@ class Check(Resource):
         paged = inputs.read_check(call.arguments(), now)
         if isinstance(paged, Refusal):
             return paged
-        query = self.door.cursors.resume_check(paged)
+        query = call.cursors.resume_check(paged)
         if isinstance(query, Refusal):
             return query
         as_of = now if query.after is None else query.after.as_of
         page = call.run(lambda: self._checks.page(query, as_of, call.caller), CHECK_SECONDS)
-        return views.check_data(page, self.door.cursors.next_check(query, page.next))
+        return views.check_data(page, call.cursors.next_check(query, page.next))
 
 
 class Item(Resource):
@@ -205,13 +205,13 @@ class History(Resource):
         paged = read_history_parameters(parameters(call.facts), now, _id(identifier))
         if isinstance(paged, Refusal):
             return paged
-        query = self.door.cursors.resume_history(paged)
+        query = call.cursors.resume_history(paged)
         if isinstance(query, Refusal):
             return query
         page = call.read(ListEvents(caller=call.caller, query=query))
         if isinstance(page, Refusal):
             return page
-        cursor = self.door.cursors.next_history(query, page.next_after)
+        cursor = call.cursors.next_history(query, page.next_after)
         return views.rest_history_data(page, query.remindi_id, cursor)
 
 

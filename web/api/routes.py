@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from web.api import adapters, audit, events, overview, remindi, session, settings, workloads
+from web.api import adapters, audit, backups, events, overview, remindi, session, settings, workloads
 from web.api.policy import Resource
 
 PREFIX: Final = "/api/v1"
@@ -30,6 +30,12 @@ ROUTES: Final[dict[str, type[Resource]]] = {
     "/workloads": workloads.Workloads,
     "/workloads/{component:component}/{action:action}": workloads.Transition,
     "/admin-events": audit.AdminEvents,
+    "/backups": backups.Backups,
+    "/backups/upload": backups.UploadedBackup,
+    "/backups/{id}/verify": backups.Verification,
+    "/backups/{id}/download": backups.Download,
+    "/backups/{id}/restore": backups.Restoration,
+    "/restores/latest": backups.LatestRestore,
 }
 """By path below ``PREFIX``; ``:name`` behind a parameter is the converter that it must pass."""
 

@@ -10,6 +10,7 @@ from typing import Final
 
 from actors.board import Board
 from remindi.authorities import parse_authority, parse_origin
+from remindi.backups import HELD_REASON
 from remindi.config import Config
 from web import answers
 from web.answers import RETRY_SOON, Answer, refusal
@@ -32,6 +33,9 @@ _UNAUTHORIZED: Final = refusal(
 )
 _STOPPED: Final = refusal(503, "The mcp workload is stopped; an operator can start it.", RETRY_SOON)
 _MAINTENANCE: Final = refusal(503, "The service is under maintenance; try again.", RETRY_SOON)
+_HELD: Final = refusal(
+    503, f"The service is held closed until its next start ({HELD_REASON}); its log says more.", RETRY_SOON
+)
 METHOD: Final = refusal(405, "Only POST is accepted here.", (b"allow", b"POST"))
 """Step 9, after the body was read."""
 
@@ -74,7 +78,7 @@ class Gate:
         if self._board.startup == "stopping":
             return answers.STOPPING
         if self._board.maintenance != "running":
-            return _MAINTENANCE
+            return _HELD if self._board.maintenance == "held" else _MAINTENANCE
         return None if self._board.mcp_open else _STOPPED
 
     def _refuse_origin(self, exchange: Exchange, authority: str) -> Answer | None:

@@ -19,10 +19,12 @@ from actors.messages.writer import (
 )
 from remindi import inputs, tools, views
 from remindi.answers import Mutated
+from remindi.cursors import Cursors
 from remindi.errors import ErrorCode, Refusal
 from remindi.events import ActorType, Caller
 from web.checks import Checks
 from web.door import READER_SECONDS, WRITER_SECONDS, Door
+from web.generations import Generation
 from web.outcomes import refusal_of
 
 R = TypeVar("R")
@@ -136,27 +138,36 @@ class Tools:
         paged = inputs.read_list(arguments, self._door.clock.now())
         if isinstance(paged, Refusal):
             return paged
-        query = self._door.cursors.resume_list(paged)
+        generation, cursors = self._present()
+        query = cursors.resume_list(paged)
         if isinstance(query, Refusal):
             return query
-        page = await self._read(ListItems(caller=caller, query=query))
-        return views.list_data(page, self._door.cursors.next_list(query, page.next))
+        page = await self._read(ListItems(caller=caller, query=query), generation)
+        return views.list_data(page, cursors.next_list(query, page.next))
 
     async def _history(self, arguments: Arguments, caller: Caller) -> Json | Refusal:
         paged = inputs.read_history(arguments, self._door.clock.now())
         if isinstance(paged, Refusal):
             return paged
-        query = self._door.cursors.resume_history(paged)
+        generation, cursors = self._present()
+        query = cursors.resume_history(paged)
         if isinstance(query, Refusal):
             return query
-        page = await self._read(ListEvents(caller=caller, query=query))
+        page = await self._read(ListEvents(caller=caller, query=query), generation)
         if isinstance(page, Refusal):
             return page
-        cursor = self._door.cursors.next_history(query, page.next_after)
+        cursor = cursors.next_history(query, page.next_after)
         return views.history_data(page, query.remindi_id, cursor)
 
-    async def _read(self, message: Request[R]) -> R:
-        return await self._door.reader.acall(message, timeout=READER_SECONDS)
+    async def _read(self, message: Request[R], generation: Generation) -> R:
+        answer = await self._door.reader.acall(message, timeout=READER_SECONDS)
+        generation.hold()
+        return answer
+
+    def _present(self) -> tuple[Generation, Cursors]:
+        """The content that there is now, and its cursors."""
+        generation = Generation(self._door.board)
+        return generation, self._door.cursors.of(generation.value)
 
     # ------------------------------------------------------------------ check
 
@@ -165,9 +176,11 @@ class Tools:
         paged = inputs.read_check(arguments, now)
         if isinstance(paged, Refusal):
             return paged
-        query = self._door.cursors.resume_check(paged)
+        generation, cursors = self._present()
+        query = cursors.resume_check(paged)
         if isinstance(query, Refusal):
             return query
         as_of = now if query.after is None else query.after.as_of
         page = await self._checks.page(query, as_of, caller)
-        return views.check_data(page, self._door.cursors.next_check(query, page.next))
+        generation.hold()
+        return views.check_data(page, cursors.next_check(query, page.next))

@@ -315,7 +315,8 @@ def test_a_change_needs_our_own_page_and_its_token(
     token = browser.csrf or ""
     tokens = {None: [token], "missing": [], "wrong": ["x" * 43], "twice": [token, token], "é": ["é"]}[csrf]
     before = browser.house.audit()
-    body = json.dumps(body_of(method, path)).encode()
+    made = body_of(method, path)
+    body = made if isinstance(made, bytes) else json.dumps(made).encode()
     given = [
         ("Host", HOST),
         ("Cookie", f"remindi_session={browser.cookie}"),
@@ -517,6 +518,10 @@ def test_during_maintenance_what_needs_the_database_is_refused_last(home: House,
             continue
         answered = send(browser, method, path)
         carries_all(answered)
+        if operation.policy.database is Database.REPLACE and closing == "maintenance":
+            # The controller says what a second restore is told.
+            assert answered.status == 404
+            continue
         assert (answered.status, answered.code) == (503, "MAINTENANCE_ACTIVE")
         assert answered.header("Retry-After") == "1"
     assert browser.get("/workloads").status == 200

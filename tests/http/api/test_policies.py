@@ -80,7 +80,7 @@ def test_every_change_of_the_database_needs_our_own_page() -> None:
             assert policy.admission in (Admission.MUTATION, Admission.SIGN_IN), path
         if policy.admission is Admission.SIGN_IN:
             assert path == "/auth/login"
-        assert (policy.body is Body.JSON) is (operation.body is not None)
+        assert (policy.body in (Body.JSON, Body.DEFERRED)) is (operation.body is not None)
         assert operation.query is None or method == "GET"
 
 
@@ -92,7 +92,7 @@ def test_only_what_waits_for_the_outside_has_threads_apart() -> None:
         operation = api.operation(method, PREFIX + path)
         return operation is not None and operation.policy.waits is not Waits.NOT
 
-    for path in ("/remindi/check", "/adapters/x/test", "/workloads/all/restart"):
+    for path in ("/remindi/check", "/adapters/x/test", "/workloads/all/restart", "/backups"):
         assert waits("POST", path)
     for path in ("/remindi", f"/remindi/{item}/snooze", "/auth/login", "/nowhere"):
         assert not waits("POST", path)

@@ -12,10 +12,11 @@ from web.api.reference import check_reference, example, write_reference
 SCHEMA = Path(__file__).parents[3] / "schema"
 DOCUMENT = document()
 BODIES = [
-    (f"{method} {path}", operation["requestBody"]["content"]["application/json"]["schema"])
+    (f"{method} {path}", content["application/json"]["schema"])
     for path, methods in DOCUMENT["paths"].items()
     for method, operation in methods.items()
     if method != "parameters" and "requestBody" in operation
+    if "application/json" in (content := operation["requestBody"]["content"])
 ]
 
 

@@ -2,6 +2,7 @@
 
 from typing import Any, Final
 
+from tests.fakes.api import Multipart
 from web.api.policy import Admission, Operation
 from web.api.routes import ROUTES
 
@@ -48,7 +49,9 @@ BODIES: Final[dict[tuple[str, str], Any]] = {
     },
     ("POST", "/adapters/{name}/test"): {"alias": "x"},
     ("POST", "/workloads/{component:component}/{action:action}"): {},
+    ("POST", "/backups/{id}/restore"): {"confirmation": "RESTORE REMINDI"},
 }
+UPLOAD: Final = ("POST", "/backups/upload")
 
 OPERATIONS: Final[list[tuple[str, str, Operation]]] = [
     (method, path, operation)
@@ -70,4 +73,6 @@ def concrete(path: str) -> str:
 
 def body_of(method: str, path: str) -> Any:
     """A well-formed body, or None where there is none."""
+    if (method, path) == UPLOAD:
+        return Multipart.of(b"a file")
     return BODIES.get((method, path))
