@@ -103,6 +103,7 @@ class Core:
     def start_worker(self, broken: Callable[[str], None]) -> None:
         """Set the worker going; ``broken`` is told when a restore broke."""
         self._broken = broken
+        self._meter = Meter(self.board, self.feed)
         self._worker = Worker(self._meter, broken)
         self._worker.start()
 
@@ -168,7 +169,6 @@ class Core:
         self.recover()
         self.board.maintenance = "running"
         self.feed.notify(ContentReplaced())
-        self._meter = Meter(self.board, self.feed)
         self.start_worker(self._broken)
 
     def _make_reader(self, on_death: OnDeath, _former: Actor | None) -> Actor:
