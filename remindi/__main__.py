@@ -17,6 +17,7 @@ from remindi.cli.arguments import (
     VersionArguments,
     parse,
 )
+from remindi.cli.backup_arguments import BackupArguments, DoctorArguments, TransferArguments
 from remindi.cli.exits import DATA_DIRECTORY, OK
 from remindi.cli.output import guarded
 from remindi.cli.service_arguments import ApiArguments, ItemArguments
@@ -68,6 +69,18 @@ def _run(argv: list[str]) -> int:
             from remindi.cli import adapters
 
             return adapters.run(arguments)
+        case DoctorArguments():
+            from remindi.cli import doctor
+
+            return doctor.run(arguments)
+        case TransferArguments():
+            from remindi.cli import transfers
+
+            return transfers.run(arguments)
+        case BackupArguments():
+            from remindi.cli import backups
+
+            return backups.run(arguments)
         case VersionArguments():
             print(f"remindi {__version__}")
             return OK

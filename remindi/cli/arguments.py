@@ -7,6 +7,12 @@ from pathlib import Path
 from typing import Final, cast
 
 from remindi import __version__
+from remindi.cli.backup_arguments import (
+    BackupArguments,
+    DoctorArguments,
+    TransferArguments,
+    add_data_commands,
+)
 from remindi.cli.exits import EXITS
 from remindi.cli.parser import Parser, Subparsers, file, made, port
 from remindi.cli.service_arguments import (
@@ -21,6 +27,7 @@ from remindi.config import VARIABLES
 
 _ITEMS: Final = "items, through a running service"
 _SERVICE: Final = "a running service"
+_DATA: Final = "the data, of a service that runs or is stopped"
 GROUPS: Final = {
     _ITEMS: {
         "add": "promise something",
@@ -39,6 +46,12 @@ GROUPS: Final = {
         "workloads": "list, start, stop or restart what runs",
         "adapters": "list, show, set or test the adapters of conditions; also of a stopped service",
     },
+    _DATA: {
+        "backup": "create, list, verify or restore backups",
+        "doctor": "look whether database, files, disk and backups are as they should be",
+        "export": "write all items with their history as JSON Lines",
+        "import": "store the items of an export; of a stopped service",
+    },
     "this machine": {
         "serve": "run the service",
         "console": "run the administration API alone, for repair: no MCP, no scheduler",
@@ -51,7 +64,7 @@ GROUPS: Final = {
 _HELPS: Final = {name: text for group in GROUPS.values() for name, text in group.items()}
 
 _WITH_VALUE: Final = ("--env-file", "--url", "--zone")
-_WITH_ACTIONS: Final = ("adapters", "settings", "workloads")
+_WITH_ACTIONS: Final = ("adapters", "backup", "settings", "workloads")
 
 _SET_EXAMPLE: Final = """example, a file for tcp_reachable:
   {
@@ -157,6 +170,9 @@ Arguments = (
     | AdaptersArguments
     | ItemArguments
     | ApiArguments
+    | BackupArguments
+    | DoctorArguments
+    | TransferArguments
 )
 
 
@@ -170,7 +186,7 @@ def parse(argv: list[str] | None = None) -> Arguments:
     given = _parser(_named(argv)).parse_args(argv)
     kind = getattr(given, "kind", None)
     if kind is not None:
-        return cast(ItemArguments | ApiArguments, made(kind, given))
+        return cast(Arguments, made(kind, given))
     match given.command:
         case "serve":
             if given.admin_host is not None and given.admin_port is None:
@@ -263,6 +279,8 @@ def _parser(commands_named: frozenset[str]) -> Parser:
         from remindi.cli.api_arguments import add_api_commands
 
         add_api_commands(commands, _HELPS)
+    if commands_named & GROUPS[_DATA].keys():
+        add_data_commands(commands, _HELPS)
     _add_adapters(commands)
     _add_serve(commands)
     _add_console(commands)

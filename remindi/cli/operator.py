@@ -28,33 +28,45 @@ Ask = Callable[[str, Json], Json]
 
 ANSWER_SECONDS: Final = 150.0
 """For an answer: longer than the longest probe that first waits its turn."""
+_BRIEF_SECONDS: Final = 10.0
+"""For an answer from memory."""
 _PATIENCE_SECONDS: Final = 10.0
 """How long to look for whoever has the directory: a command ends soon, and a start soon listens."""
 _GLANCE_SECONDS: Final = 0.1
 _MAX_ANSWER_BYTES: Final = 67_108_864
 
 
+def asked_briefly(directory: Path, operation: str) -> Json | None:
+    """What a running service says from memory, if one listens in a data directory.
+
+    Raises:
+        Refused: it may not be asked, or does not answer.
+    """
+    return _over_socket(directory, _BRIEF_SECONDS)(operation, {}) if _listens(directory) else None
+
+
 @contextmanager
-def reached(env_file: Path | None) -> Iterator[Ask]:
+def reached(env_file: Path | None, patience_seconds: float = ANSWER_SECONDS) -> Iterator[Ask]:
     """The service that this environment configures, running or not.
 
     Args:
         env_file: as of ``serve``; null: the process environment, and the file of ``make serve`` when that
             names no database.
+        patience_seconds: for an answer of a running one.
 
     Raises:
         Refused: it cannot be reached; the line says why.
     """
-    config = _configuration(env_file)
+    config = configuration(env_file)
     database = Path(config.db_path)
-    _require(database)
+    require_database(database)
     deadline = time.monotonic() + _PATIENCE_SECONDS
     while True:
         if _listens(database.parent):
-            yield _over_socket(database.parent)
+            yield _over_socket(database.parent, patience_seconds)
             return
         try:
-            lock = _lock(database)
+            lock = lock_stopped(database)
         except DirectoryInUse:
             if time.monotonic() >= deadline:
                 raise Refused(
@@ -72,7 +84,7 @@ def reached(env_file: Path | None) -> Iterator[Ask]:
         return
 
 
-def _require(database: Path) -> None:
+def require_database(database: Path) -> None:
     """Make no new database: an operator who looks at one that is not there has named the wrong place.
 
     Raises:
@@ -93,7 +105,15 @@ def _require(database: Path) -> None:
     )
 
 
-def _configuration(env_file: Path | None) -> Config:
+def configuration(env_file: Path | None) -> Config:
+    """What leads to the data of the service that an environment configures.
+
+    Args:
+        env_file: as of ``reached``.
+
+    Raises:
+        Refused: the environment breaks a rule.
+    """
     if env_file is None:
         env_file = _file_of_make_serve()
     try:
@@ -119,7 +139,7 @@ def _file_of_make_serve() -> Path | None:
         return file
 
 
-def _lock(database: Path) -> data_directory.DirectoryLock:
+def lock_stopped(database: Path) -> data_directory.DirectoryLock:
     """Take the directory of a stopped service, as a start does.
 
     Raises:
@@ -167,11 +187,11 @@ def _listens(directory: Path) -> bool:
     return True
 
 
-def _over_socket(directory: Path) -> Ask:
+def _over_socket(directory: Path, patience_seconds: float) -> Ask:
     def ask(operation: str, arguments: Json) -> Json:
         line = views.to_json({"operation": operation, "arguments": arguments}) + b"\n"
         try:
-            with connect(directory, ANSWER_SECONDS) as connection:
+            with connect(directory, patience_seconds) as connection:
                 answer = _exchanged(connection, line)
         except TimeoutError:
             raise Refused(exits.FAILED, "The service did not answer in time; its log may say why.") from None

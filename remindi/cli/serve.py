@@ -37,6 +37,7 @@ from remindi.cli.arguments import ConsoleArguments, ServeArguments
 from remindi.cli.core import Core, OnDeath
 from remindi.cli.envfile import EnvFileError
 from remindi.cli.exits import Refused
+from remindi.cli.store_refusals import refusal_of_store
 from remindi.config import Config, Loaded, Rejected
 from remindi.cursors import Cursors
 from remindi.errors import Refusal
@@ -476,19 +477,10 @@ def _bound(host: str, port: int, options: str = "--host, --port") -> socket.sock
 
 def refusal_of(failed: StartFailed) -> Refused:
     """The line and the exit code for an actor that did not start."""
-    cause = failed.__cause__
-    match cause:
-        case store_errors.NewerSchema() | store_errors.AlteredSchema():
-            return Refused(exits.SCHEMA, str(cause))
-        case store_errors.StorageFailed():
-            return Refused(exits.DATA_DIRECTORY, str(cause))
-        case store_errors.Busy():
-            return Refused(exits.RUNNING, str(cause))
-        case store_errors.StoreError():
-            return Refused(exits.DATABASE, str(cause))
-        case _:
-            log.critical("an actor did not start", exc_info=failed, extra={"actor": failed.name})
-            return Refused(exits.INTERNAL, f"The {failed.name} did not start; the log says more.")
+    if isinstance(failed.__cause__, store_errors.StoreError):
+        return refusal_of_store(failed.__cause__)
+    log.critical("an actor did not start", exc_info=failed, extra={"actor": failed.name})
+    return Refused(exits.INTERNAL, f"The {failed.name} did not start; the log says more.")
 
 
 def _warn(loaded: Loaded) -> None:
