@@ -210,7 +210,8 @@ def _restored_by(ask: Ask, arguments: RestoreArguments) -> Said:
             raise Refused(exits.FAILED, f"There is no backup {identifier}; see `remindi backup list`.")
         made = relative(parse_instant(record["created_at"]), now)
         newer = sum(each["created_at"] > record["created_at"] for each in records)
-        lines = [f"Restore: {identifier}, {_told(record)}, made {made}; {newer} backups are newer.", _AFTER]
+        newest = f"{newer} newer {'one is' if newer == 1 else 'ones are'} there" if newer else "the newest"
+        lines = [f"Restore: {identifier}, {_told(record)}, made {made}; {newest}.", _AFTER]
         _confirm(arguments, lines)
         envelope = _watched(ask, RESTORE, {"backup_id": identifier})
     if not envelope["ok"]:

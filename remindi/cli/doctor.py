@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
-from actors.backups.files import SPARE_BYTES, BackupDirectory, megabytes
+from actors.backups.files import SPARE_BYTES, BackupDirectory
 from actors.backups.journal import INSTALLS, Journal, JournalUnusable, read_journal, read_latest
 from actors.data_directory import DIRECTORY_MODE, FILE_MODE, LOCK_NAME
 from actors.store.examining import Examined, examine
@@ -40,7 +40,8 @@ STALE_INTERVALS: Final = 2
 PROVEN_DAYS: Final = 30
 """A proof that is older is warned of."""
 _MS_PER_DAY: Final = 86_400_000
-_RESTORE: Final = "Put a backup in place: remindi backup list, then remindi backup restore ID (or a FILE)."
+_HOW_TO: Final = "remindi backup list, then remindi backup restore ID (or a FILE)."
+_RESTORE: Final = f"Put a backup in place: {_HOW_TO}"
 
 Verdict = Literal["ok", "warning", "problem"]
 State = Literal["running", "silent", "stopped", "unknown"]
@@ -215,7 +216,7 @@ class _Visit:
                 "problem",
                 f"{named} is not there.",
                 "Before the first start that is as it should be. Else check the variable and that its disk is"
-                f" mounted; when the file is lost: {_RESTORE}",
+                f" mounted; when the file is lost, put a backup in place: {_HOW_TO}",
             )
         owner = self._database.parent.stat().st_uid
         for path in (self._database, self._beside("-wal"), self._beside("-shm")):
@@ -241,7 +242,7 @@ class _Visit:
                         f"{path} has rights {mode:04o}; a start sets 0600.",
                         f"chmod 0600 {path}",
                     )
-        return Finding("database file", "ok", f"{named}, {megabytes(_size(self._database))} MB.")
+        return Finding("database file", "ok", f"{named}, {_megabytes(_size(self._database))} MB.")
 
     def _log(self) -> Finding:
         size = _size(self._beside("-wal"))
@@ -249,17 +250,17 @@ class _Visit:
             return Finding(
                 "log",
                 "warning",
-                f"SQLite's log has {megabytes(size)} MB: somebody has read for long, or the disk is slow.",
+                f"SQLite's log has {_megabytes(size)} MB: somebody has read for long, or the disk is slow.",
                 "It shrinks when long reads (exports, backups) end; else restart the service.",
             )
         if size and self._state == "stopped":
             return Finding(
                 "log",
                 "ok",
-                f"SQLite's log has {megabytes(size)} MB: the service ended without closing the database; the"
+                f"SQLite's log has {_megabytes(size)} MB: the service ended without closing the database; the"
                 " next start takes it in.",
             )
-        return Finding("log", "ok", f"SQLite's log has {megabytes(size)} MB.")
+        return Finding("log", "ok", f"SQLite's log has {_megabytes(size)} MB.")
 
     # -------------------------------------------------------------- content
 
@@ -374,7 +375,8 @@ class _Visit:
         size = _size(self._database) + _size(self._beside("-wal"))
         kept = [] if examined is None or examined.backups is None else _ready(examined.backups)
         largest = max([size, *(record.size_bytes for record in kept)])
-        yield self._room("space for a backup", self._backups if within else self._backups.parent, size)
+        if within:
+            yield self._room("space for a backup", self._backups, size)
         if not within or not _on_one_disk(self._database.parent, self._backups):
             yield self._room("space for a restore", self._database.parent, largest)
         else:
@@ -387,7 +389,7 @@ class _Visit:
         except OSError as error:
             return Finding(check, "warning", f"The disk of {directory} cannot be asked: {cause(error)}")
         found = (
-            f"{megabytes(free)} MB are free on the disk of {directory}, {megabytes(wanted)} MB are needed."
+            f"{_megabytes(free)} MB are free on the disk of {directory}, {_megabytes(wanted)} MB are needed."
         )
         if free < wanted:
             return Finding(
@@ -445,6 +447,10 @@ class _Visit:
 
     def _beside(self, suffix: str) -> Path:
         return self._database.with_name(f"{self._database.name}{suffix}")
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1e6:,.1f}"
 
 
 def _ready(records: Iterable[BackupRecord]) -> list[BackupRecord]:

@@ -20,7 +20,7 @@ _STAND_IN: Final = {
     "REMINDI_WEBUI_ENABLE": "false",
 }
 """Enough for the rest of a configuration to be read."""
-_OF_OPERATOR: Final = ("REMINDI_DB_PATH", "REMINDI_OWNER_ID", "REMINDI_MCP_TOKEN")
+_OF_OPERATOR: Final = ("REMINDI_DB_PATH", "REMINDI_BACKUP_DIR", "REMINDI_OWNER_ID", "REMINDI_MCP_TOKEN")
 
 
 def merged(env_file: Path | None) -> Mapping[str, str]:

@@ -4,6 +4,7 @@ Both ways lead to ``web.operator.operations``, and never two processes to one da
 """
 
 import json
+import logging
 import os
 import socket
 import time
@@ -76,6 +77,9 @@ def reached(env_file: Path | None, patience_seconds: float = ANSWER_SECONDS) -> 
                 ) from None
             time.sleep(_GLANCE_SECONDS)
             continue
+        _prepare(Path(config.backup_dir), lock)
+        # What the log of a service would say is for nobody here.
+        logging.getLogger("remindi").addHandler(logging.NullHandler())
         # Only a stopped service costs the time of loading one.
         from remindi.cli import offline
 
@@ -152,6 +156,20 @@ def lock_stopped(database: Path) -> data_directory.DirectoryLock:
         data_directory.secure_database(database)
         return data_directory.lock(database.parent)
     except DirectoryUnusable as error:
+        raise Refused(exits.DATA_DIRECTORY, str(error)) from None
+
+
+def _prepare(backup_directory: Path, lock: data_directory.DirectoryLock) -> None:
+    """Make the backup directory fit for use, as a start does.
+
+    Raises:
+        Refused: it cannot be used; the lock is released.
+    """
+    try:
+        data_directory.prepare(backup_directory, "REMINDI_BACKUP_DIR")
+        data_directory.remove_leftovers(backup_directory)
+    except DirectoryUnusable as error:
+        lock.release()
         raise Refused(exits.DATA_DIRECTORY, str(error)) from None
 
 

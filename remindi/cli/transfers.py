@@ -70,9 +70,9 @@ def _export(arguments: ExportArguments) -> Said:
     database = Path(config.db_path)
     require_database(database)
     with _left_alone(database) as in_use:
+        lines = Sum()
         try:
             with exporting(database, config.owner_id, in_use=in_use) as export:
-                lines = Sum()
                 with _written(arguments.file) as out:
                     now = SystemClock().now()
                     out.write(manifest_line(config.owner_id, export.schema_version, now))
@@ -83,6 +83,9 @@ def _export(arguments: ExportArguments) -> Said:
                     out.write(end_line(lines))
         except StoreError as error:
             raise refusal_of_store(error) from None
+        except BrokenPipeError:
+            # The reader has enough.
+            return Said(None, [])
     told = f"{_counted(lines.totals.items, 'item')} written, with {lines.totals.events} events and"
     told = f"{told} {lines.totals.evidence} evidence records."
     if arguments.file == STREAM:
@@ -109,8 +112,15 @@ def _left_alone(database: Path) -> Iterator[bool]:
 def _written(file: Path) -> Iterator[BinaryIO]:
     """Standard output, or a new private file that is there whole and durable or not at all."""
     if file == STREAM:
-        yield sys.stdout.buffer
-        sys.stdout.flush()
+        try:
+            yield sys.stdout.buffer
+            sys.stdout.buffer.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise Refused(
+                exits.DATA_DIRECTORY, f"standard output cannot be written: {cause(error)}"
+            ) from None
         return
     temporary = file.with_name(f".tmp-{secrets.token_hex(8)}")
     try:
