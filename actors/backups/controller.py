@@ -13,7 +13,6 @@ from actors.actor import Actor
 from actors.address import Address, Envelope, Overloaded, Unavailable
 from actors.backups.jobs import SYSTEM, Jobs, refused_restore
 from actors.backups.meter import Abandoned
-from actors.backups.recovery import Recovered
 from actors.backups.restore import LEASE_SECONDS, World
 from actors.backups.schedule import RETRY_MS, next_automatic
 from actors.backups.worker import Worker
@@ -35,7 +34,7 @@ from actors.messages.scheduler import SettingsChanged
 from actors.messages.workloads import BackupsReported
 from actors.messages.writer import PauseExtended, RecordAudit
 from actors.timer import Alarm, Timer
-from remindi.backups import HELD_REASON, AutomaticFailure, BackupRecord, Source
+from remindi.backups import HELD_REASON, AutomaticFailure, BackupRecord, RestoreState, Source
 from remindi.errors import ErrorCode, Refusal
 from remindi.instants import MS_PER_SECOND
 from remindi.settings import BACKUP_INTERVAL_SECONDS, Settings
@@ -79,7 +78,7 @@ class BackupController(Actor):
         timer: Timer,
         settings: Settings,
         automatic: bool = True,
-        recovered: Recovered | None = None,
+        recovered: RestoreState | None = None,
         postponed: tuple[RecordAudit, ...] = (),
     ) -> None:
         """Make the controller.
@@ -178,10 +177,10 @@ class BackupController(Actor):
 
     # ------------------------------------------------------------------ jobs
 
-    def _submit(self, kind: Any, envelope: Envelope, work: Callable[[], Any]) -> None:
+    def _submit(self, kind: JobKind, envelope: Envelope, work: Callable[[], Any]) -> None:
         """Have work done; its answer, or what it raised, is that of the envelope."""
 
-        def job() -> None:
+        def job() -> Then:
             try:
                 answer = work()
             except Abandoned:
@@ -190,16 +189,21 @@ class BackupController(Actor):
             except Exception as error:
                 envelope.fail(error)
                 raise
-            envelope.answer(answer)
-            self._me.notify(JobEnded())
-            if kind == "restore":
-                self._begin()
+            return lambda: self._answer(envelope, answer, kind)
 
         def give_up() -> None:
             envelope.fail(Unavailable())
 
         if not self._worker.submit(kind, job, give_up):
             envelope.fail(Overloaded())
+
+    def _answer(self, envelope: Envelope, answer: Any, kind: JobKind) -> None:
+        """Answer whoever asked, now that the worker is at it no more."""
+        envelope.answer(answer)
+        self._me.notify(JobEnded())
+        if kind == "restore":
+            # The content is another one: what it knows of files and of the schedule is as old as it is.
+            self._worker.submit("reconcile", self._begin, nothing_more)
 
     def _created(self, message: CreateBackup) -> BackupRecord | Refusal:
         made = self._jobs.create(message.caller, Source.MANUAL)

@@ -1,5 +1,6 @@
 """Jobs: what the worker does for those who ask, and by itself, each with its audit row (contract 13.2)."""
 
+import json
 import logging
 from pathlib import Path
 from typing import Final
@@ -8,17 +9,17 @@ from actors.address import ActorError, OutcomeUnknown
 from actors.backups.candidates import NEWEST_SCHEMA
 from actors.backups.files import DirectoryFailed
 from actors.backups.meter import Abandoned
-from actors.backups.recovery import Recovered
 from actors.backups.restore import ASK_SECONDS, Restore, World, words_of
 from actors.failures import DatabaseRefused, unrefused
 from actors.messages.backups import BackupFile, RestoreBackup, Restored
 from actors.messages.feed import BackupsChanged
-from actors.messages.readers import GetBackup, GetOrigin, ListBackups
+from actors.messages.readers import GetBackup, GetOrigin, ListAudit, ListBackups
 from actors.messages.writer import RecordAudit, RecordBackup
 from actors.store.errors import StoreError
 from actors.store.verification import Invalid
 from remindi import audit
-from remindi.backups import BackupRecord, Source, Status
+from remindi.audit import AuditQuery, AuditType
+from remindi.backups import BackupRecord, RestoreState, Source, Status
 from remindi.errors import NOT_FOUND, ErrorCode, Refusal
 from remindi.events import ActorType, Caller
 from remindi.identifiers import uuid_text
@@ -27,6 +28,8 @@ log = logging.getLogger("remindi.backups")
 
 SYSTEM: Final = Caller(ActorType.SYSTEM, "system:backup", None)
 """In whose name backups are made without being asked for (contract 14.2)."""
+_LATEST_ROWS: Final = 100
+"""Of the audit, among which are those of a restore that was interrupted."""
 _INVALID: Final = Refusal(ErrorCode.BACKUP_INVALID)
 _FAILED: Final = Refusal(ErrorCode.INTERNAL_ERROR)
 
@@ -138,14 +141,19 @@ class Jobs:
         automatic = (record.created_at for record in self._list() if record.source is Source.AUTOMATIC)
         return origin.born_at, max(automatic, default=None)
 
-    def close_recovery(self, recovered: Recovered) -> None:
-        """Write into the audit how a restore ended that a former process began."""
-        if recovered.audited:
-            return
-        succeeded = recovered.state.outcome == "succeeded"
-        kind = audit.RESTORE_SUCCEEDED if succeeded else audit.RESTORE_FAILED
-        details = audit.about_restore(recovered.state.backup_id, recovered.state.operation_id)
-        self._audit(SYSTEM, kind, audit.SUCCEEDED if succeeded else audit.FAILED, details)
+    def close_recovery(self, state: RestoreState) -> None:
+        """Write into the audit what it lacks of a restore that a former process began."""
+        succeeded = state.outcome == "succeeded"
+        ended: AuditType = audit.RESTORE_SUCCEEDED if succeeded else audit.RESTORE_FAILED
+        outcome = audit.SUCCEEDED if succeeded else audit.FAILED
+        about = audit.about_restore(state.backup_id, state.operation_id)
+        query = AuditQuery(0, None, "desc", (audit.RESTORE_STARTED, ended), (), _LATEST_ROWS)
+        rows = self._world.reader.call(ListAudit(caller=SYSTEM, query=query), timeout=ASK_SECONDS)
+        written = {row.type for row in rows if json.loads(row.details_json) == about}
+        if audit.RESTORE_STARTED not in written:
+            self._audit(SYSTEM, audit.RESTORE_STARTED, audit.SUCCEEDED, about, state.started_at)
+        if ended not in written:
+            self._audit(SYSTEM, ended, outcome, about, state.ended_at)
 
     def store_audit(self, row: RecordAudit) -> None:
         """Store an audit row that had to wait."""
@@ -207,9 +215,17 @@ class Jobs:
         except DirectoryFailed as error:
             log.warning("the files of an expired backup stay: %s", error, extra=_about(record))
 
-    def _audit(self, caller: Caller, kind: str, outcome: str, details: dict[str, str]) -> None:
+    def _audit(
+        self, caller: Caller, kind: str, outcome: str, details: dict[str, str], at: int | None = None
+    ) -> None:
         self.store_audit(
-            RecordAudit(caller=caller, event_type=kind, outcome=outcome, details=tuple(details.items()))
+            RecordAudit(
+                caller=caller,
+                event_type=kind,
+                outcome=outcome,
+                details=tuple(details.items()),
+                occurred_at=at,
+            )
         )
 
 

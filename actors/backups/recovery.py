@@ -2,7 +2,7 @@
 
 import logging
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from actors.backups.candidates import NEWEST_SCHEMA
 from actors.backups.files import BackupDirectory, DirectoryFailed, sha256_of
@@ -26,8 +26,6 @@ from remindi.identifiers import parse_uuid, uuid_text
 log = logging.getLogger("remindi.backups")
 
 _SUCCEEDED: Final[frozenset[Phase]] = frozenset(("workloads_restarted", "succeeded"))
-_ROLLED_BACK: Final[frozenset[Phase]] = frozenset(("rollback_verified",))
-_AUDITED: Final[frozenset[Phase]] = frozenset(("succeeded", "failed"))
 _INTERRUPTED: Final = "The service ended during the restore; the former database is live."
 
 
@@ -35,16 +33,11 @@ class RecoveryFailed(Exception):
     """The start must not go on; the text is one line that says why and what to do."""
 
 
-class Recovered(NamedTuple):
-    """A restore that a former process began and this start has ended."""
+def recover(directory: BackupDirectory, database: Path, owner: str, clock: Clock) -> RestoreState | None:
+    """Follow the journal, before anybody opens the database, and end the restore that a former process began.
 
-    state: RestoreState
-    audited: bool
-    """Whether its end is in the audit already."""
-
-
-def recover(directory: BackupDirectory, database: Path, owner: str, clock: Clock) -> Recovered | None:
-    """Follow the journal, before anybody opens the database; None when there is nothing to follow.
+    Returns:
+        How it ended; None when there is nothing to follow.
 
     Raises:
         RecoveryFailed: the journal says nothing that can be followed, or what it asks for is impossible.
@@ -71,7 +64,7 @@ def recover(directory: BackupDirectory, database: Path, owner: str, clock: Clock
             f"{directory.path} (REMINDI_BACKUP_DIR) cannot be written: {error.strerror}."
         ) from None
     log.warning("the interrupted restore was ended", extra=about | {"outcome": state.outcome})
-    return Recovered(state, journal.phase in _AUDITED)
+    return state
 
 
 def _install(directory: BackupDirectory, database: Path, owner: str, clock: Clock, journal: Journal) -> None:
@@ -129,9 +122,10 @@ def _ended(directory: BackupDirectory, clock: Clock, journal: Journal) -> Restor
             ended_at=now,
         )
     pre_restore = journal.pre_restore_file
+    reached = {journal.phase, *(reached.phase for reached in latest.phases)}
     return latest._replace(
         outcome=outcome,
-        rolled_back=journal.phase in INSTALLS or journal.phase in _ROLLED_BACK,
+        rolled_back=journal.phase in INSTALLS or "rollback_verified" in reached,
         reason=None if succeeded else latest.reason or _INTERRUPTED,
         pre_restore_id=latest.pre_restore_id if pre_restore is None else _identifier(pre_restore),
         ended_at=now,

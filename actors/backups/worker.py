@@ -21,9 +21,13 @@ NAME: Final = "backups:work"
 MOST_WAITING: Final = 16
 
 
+Then = Callable[[], None]
+"""What is left to do when a job has ended, such as to answer whoever waits for it."""
+
+
 class _Job(NamedTuple):
     kind: JobKind
-    work: Callable[[], None]
+    work: Callable[[], Then]
     given_up: Callable[[], None]
 
 
@@ -67,12 +71,12 @@ class Worker:
         """Whether a restore runs or waits."""
         return self._restores > 0
 
-    def submit(self, kind: JobKind, work: Callable[[], None], given_up: Callable[[], None]) -> bool:
+    def submit(self, kind: JobKind, work: Callable[[], Then], given_up: Callable[[], None]) -> bool:
         """Take a job in, from the controller; False when too many wait, or none is done any more.
 
         Args:
             kind: of the job, as it is shown.
-            work: does it.
+            work: does it; what it returns is called when ``restoring`` tells that it has ended.
             given_up: told instead when it is given up before it began.
         """
         if self._stopped or self._jobs.qsize() >= MOST_WAITING:
@@ -85,8 +89,9 @@ class Worker:
     def _run(self) -> None:
         while (job := self._jobs.get()) is not None:
             self._meter.begin(job.kind)
+            then = nothing_more
             try:
-                job.work()
+                then = job.work()
             except Abandoned:
                 log.info("a job was given up: the service stops", extra={"job": job.kind})
             except BaseException:
@@ -98,3 +103,8 @@ class Worker:
                 if job.kind == "restore":
                     self._restores -= 1
                 self._meter.end()
+            then()
+
+
+def nothing_more() -> None:
+    """Have nothing left to do."""

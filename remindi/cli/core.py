@@ -15,7 +15,7 @@ from actors.backups.controller import BackupController
 from actors.backups.files import BackupDirectory
 from actors.backups.journal import read_latest
 from actors.backups.meter import Meter
-from actors.backups.recovery import Recovered, RecoveryFailed, recover
+from actors.backups.recovery import RecoveryFailed, recover
 from actors.backups.restore import World
 from actors.backups.worker import Worker
 from actors.board import Board
@@ -29,6 +29,7 @@ from actors.supervisor import Child
 from actors.system import Clock, Identifiers, system_random
 from actors.timer import Timer
 from actors.writer import Writer
+from remindi.backups import RestoreState
 from remindi.cli import exits
 from remindi.cli.exits import Refused
 from remindi.config import Config
@@ -69,7 +70,7 @@ class Core:
         self._meter = Meter(board, feed)
         self._worker: Worker | None = None
         self._broken: Callable[[str], None] | None = None
-        self._recovered: Recovered | None = None
+        self._recovered: RestoreState | None = None
 
     @property
     def database(self) -> Path:
