@@ -15,7 +15,7 @@ from actors.backups.jobs import SYSTEM, Jobs, refused_restore
 from actors.backups.meter import Abandoned
 from actors.backups.restore import LEASE_SECONDS, World
 from actors.backups.schedule import RETRY_MS, next_automatic
-from actors.backups.worker import Worker
+from actors.backups.worker import Then, Worker
 from actors.messages.backups import (
     AuditPostponed,
     AutomaticEnded,
@@ -34,7 +34,7 @@ from actors.messages.scheduler import SettingsChanged
 from actors.messages.workloads import BackupsReported
 from actors.messages.writer import PauseExtended, RecordAudit
 from actors.timer import Alarm, Timer
-from remindi.backups import HELD_REASON, AutomaticFailure, BackupRecord, RestoreState, Source
+from remindi.backups import HELD_REASON, AutomaticFailure, BackupRecord, JobKind, RestoreState, Source
 from remindi.errors import ErrorCode, Refusal
 from remindi.instants import MS_PER_SECOND
 from remindi.settings import BACKUP_INTERVAL_SECONDS, Settings
@@ -203,7 +203,7 @@ class BackupController(Actor):
         self._me.notify(JobEnded())
         if kind == "restore":
             # The content is another one: what it knows of files and of the schedule is as old as it is.
-            self._worker.submit("reconcile", self._begin, nothing_more)
+            self._worker.submit("reconcile", self._begin, nothing)
 
     def _created(self, message: CreateBackup) -> BackupRecord | Refusal:
         made = self._jobs.create(message.caller, Source.MANUAL)

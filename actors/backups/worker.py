@@ -27,7 +27,7 @@ Then = Callable[[], None]
 
 class _Job(NamedTuple):
     kind: JobKind
-    work: Callable[[], Then]
+    work: Callable[[], Then | None]
     given_up: Callable[[], None]
 
 
@@ -71,7 +71,7 @@ class Worker:
         """Whether a restore runs or waits."""
         return self._restores > 0
 
-    def submit(self, kind: JobKind, work: Callable[[], Then], given_up: Callable[[], None]) -> bool:
+    def submit(self, kind: JobKind, work: Callable[[], Then | None], given_up: Callable[[], None]) -> bool:
         """Take a job in, from the controller; False when too many wait, or none is done any more.
 
         Args:
@@ -89,7 +89,7 @@ class Worker:
     def _run(self) -> None:
         while (job := self._jobs.get()) is not None:
             self._meter.begin(job.kind)
-            then = nothing_more
+            then = None
             try:
                 then = job.work()
             except Abandoned:
@@ -103,8 +103,5 @@ class Worker:
                 if job.kind == "restore":
                     self._restores -= 1
                 self._meter.end()
-            then()
-
-
-def nothing_more() -> None:
-    """Have nothing left to do."""
+            if then is not None:
+                then()
