@@ -73,7 +73,7 @@ class Frame:
         self._parts = 0
         self._headers: list[tuple[bytes, bytes]] = []
         self._name, self._value = bytearray(), bytearray()
-        callbacks: "MultipartCallbacks" = {
+        callbacks: MultipartCallbacks = {
             "on_part_begin": self._begin,
             "on_header_field": lambda data, start, end: self._name.extend(data[start:end]),
             "on_header_value": lambda data, start, end: self._value.extend(data[start:end]),

@@ -253,6 +253,10 @@ class Wire(HttpToolsProtocol):
 
     def _body_stalled(self) -> None:
         self._body_timer = None
+        if self.flow.read_paused:
+            # It is we who do not read, such as an upload that waits for the disk.
+            self._body_timer = self.loop.call_later(STALL_SECONDS, self._body_stalled)
+            return
         self._give_body_up(_BODY_STALLED)
         self.transport.close()
 

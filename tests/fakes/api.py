@@ -177,8 +177,9 @@ async def exchange(
     body: bytes | Sequence[bytes] = b"",
     *,
     peer: str = PEER,
+    stays: bool = False,
 ) -> Answered:
-    """Send one request to an ASGI application as the server would."""
+    """Send one request to an ASGI application as the server would; the client may stay until its answer."""
     raw, _, query = path.partition("?")
     pieces = [body] if isinstance(body, bytes) else list(body)
     messages = [
@@ -197,6 +198,8 @@ async def exchange(
     sent: list[Mapping[str, Any]] = []
 
     async def receive() -> Json:
+        if stays and not messages:
+            await asyncio.Future()
         return messages.pop(0) if messages else {"type": "http.disconnect"}
 
     async def send(message: Any) -> None:
@@ -334,11 +337,12 @@ class Browser:
         body: bytes | Sequence[bytes] = b"",
         *,
         peer: str | None = None,
+        stays: bool = False,
     ) -> Answered:
         """Send exactly this; a path that begins with ``/api`` is whole."""
         whole = path if path.startswith("/api") else f"/api/v1{path}"
         answered: Answered = self.house.loop.run(
-            exchange(self.house.app, method, whole, headers, body, peer=peer or self.peer)
+            exchange(self.house.app, method, whole, headers, body, peer=peer or self.peer, stays=stays)
         )
         return answered
 
