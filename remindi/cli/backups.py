@@ -32,6 +32,7 @@ from remindi.cli.tables import Cell, Column, table
 from remindi.config import Config
 from remindi.identifiers import parse_uuid, uuid_text
 from remindi.instants import parse_instant
+from remindi.views import backup_data
 from web.operator.operations import (
     CREATE_BACKUP,
     LATEST_RESTORE,
@@ -74,6 +75,8 @@ _PHASES: Final = {
     "failed": "the restore has failed",
 }
 _CLOSED: Final = "MAINTENANCE_ACTIVE"
+_BROKEN: Final = (exits.DATABASE, exits.SCHEMA, exits.DATA_DIRECTORY)
+"""Why a database cannot be asked for its backups."""
 
 
 def run(arguments: BackupArguments) -> int:
@@ -89,9 +92,7 @@ def _run(arguments: BackupArguments) -> Said:
                 record = _asked(ask, CREATE_BACKUP)["backup"]
             return Said(record, [f"{record['id']} is made and proven restorable: {_told(record)}."])
         case ListBackupsArguments():
-            with reached(arguments.env_file) as ask:
-                records = _asked(ask, LIST_BACKUPS)["backups"]
-            return Said(records, _listed(records))
+            return _list(arguments)
         case VerifyBackupArguments():
             with reached(arguments.env_file, PATIENCE_SECONDS) as ask:
                 return _verified(arguments, ask)
@@ -102,6 +103,20 @@ def _run(arguments: BackupArguments) -> Said:
 
 
 # ------------------------------------------------------------- list, verify
+
+
+def _list(arguments: ListBackupsArguments) -> Said:
+    try:
+        with reached(arguments.env_file) as ask:
+            records = _asked(ask, LIST_BACKUPS)["backups"]
+    except Refused as refused:
+        found = [] if refused.code not in _BROKEN else salvage.manifests(configuration(arguments.env_file))
+        if not found:
+            raise
+        records = [backup_data(record) for record in reversed(found)]
+        note = "The database cannot be asked; this is what the backup directory says of itself."
+        return Said(records, _listed(records), [*str(refused).splitlines(), note])
+    return Said(records, _listed(records))
 
 
 def _listed(records: Sequence[Json]) -> list[str]:
@@ -323,6 +338,11 @@ def _refusal_of_restore(ask: Ask, envelope: Json) -> Declined:
             )
         else:
             lines.append("What was live before is live.")
+            if latest["pre_restore_backup_id"] is None:
+                lines.append(
+                    "If that is damaged (`remindi doctor` tells), stop the service and run this again: the"
+                    " damaged files are kept aside then."
+                )
     elif error["code"] == "WORKLOAD_CONFLICT":
         lines = ["Another restore runs. Nothing was changed."]
     elif error["code"] in ("BACKUP_INVALID", "NOT_FOUND"):

@@ -67,8 +67,9 @@ def why_broken(config: Config) -> str | None:
 
 
 def manifests(config: Config) -> list[BackupRecord]:
-    """What the backup directory says of itself, while no database can be asked."""
-    return list(BackupDirectory(Path(config.backup_dir)).manifests(len(known_migrations())))
+    """What the backup directory says of itself, the oldest first, while no database can be asked."""
+    directory = BackupDirectory(Path(config.backup_dir))
+    return sorted(directory.manifests(len(known_migrations())), key=lambda record: record.created_at)
 
 
 def put_in_place(config: Config, source: Source, broken: str, confirm: Confirm) -> Said:

@@ -72,15 +72,16 @@ def _export(arguments: ExportArguments) -> Said:
     with _left_alone(database) as in_use:
         lines = Sum()
         try:
-            with exporting(database, config.owner_id, in_use=in_use) as export:
-                with _written(arguments.file) as out:
-                    now = SystemClock().now()
-                    out.write(manifest_line(config.owner_id, export.schema_version, now))
-                    for exported in export.items:
-                        written = item_lines(exported)
-                        lines.add(exported, written)
-                        out.writelines(written)
-                    out.write(end_line(lines))
+            with (
+                exporting(database, config.owner_id, in_use=in_use) as export,
+                _written(arguments.file) as out,
+            ):
+                out.write(manifest_line(config.owner_id, export.schema_version, SystemClock().now()))
+                for exported in export.items:
+                    written = item_lines(exported)
+                    lines.add(exported, written)
+                    out.writelines(written)
+                out.write(end_line(lines))
         except StoreError as error:
             raise refusal_of_store(error) from None
         except BrokenPipeError:
