@@ -274,6 +274,7 @@ class Restore:
         """Something failed before anything was replaced: the database opens as it was."""
         self._reason = words_of(error)
         log.error("a restore failed, nothing was replaced: %s", self._reason, extra=self._about())
+        self._show("running")
         try:
             # From here on the next start must not go back to the pre-restore backup.
             self._reach_or_drop("workloads_restarted_or_held")
@@ -292,6 +293,7 @@ class Restore:
         """Put the former content back, and say what went wrong."""
         self._reason = words_of(error)
         log.error("a restore failed and is rolled back: %s", self._reason, extra=self._about())
+        self._show("running")
         assert self._pre_restore is not None
         try:
             self._try_to_reach("rollback_started")

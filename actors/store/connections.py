@@ -30,20 +30,26 @@ def open_writer(path: Path) -> apsw.Connection:
             flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE,
             statementcachesize=_STATEMENT_CACHE,
         )
-        _secure(connection)
-        # NOTE: before the journal mode is set, which would rewrite the header of whatever file this is.
-        if _value(connection, "SELECT count(*) FROM sqlite_schema") and (
-            _value(connection, "PRAGMA application_id") != APPLICATION_ID
-        ):
+        try:
+            _secure(connection)
+            # NOTE: before the journal mode is set, which would rewrite the header of whatever file this is.
+            if _value(connection, "SELECT count(*) FROM sqlite_schema") and (
+                _value(connection, "PRAGMA application_id") != APPLICATION_ID
+            ):
+                raise ForeignDatabase(f"{path} is the database of another program; name another file.")
+            if not _value(connection, "PRAGMA user_version") and not _value(connection, "PRAGMA page_count"):
+                connection.execute("PRAGMA page_size = 4096")
+            if _value(connection, "PRAGMA journal_mode = WAL") != "wal":
+                raise StorageFailed(
+                    f"{path}: SQLite cannot use a write-ahead log here; use a local file system."
+                )
+            _tune(connection, cache_kib=65_536)
+            # NOTE: none inside COMMIT (p99.9 12 ms); the writer checkpoints after answering.
+            connection.execute("PRAGMA wal_autocheckpoint = 0")
+        except BaseException:
+            # It may hold locks for as long as somebody remembers the exception.
             connection.close(True)
-            raise ForeignDatabase(f"{path} is the database of another program; name another file.")
-        if not _value(connection, "PRAGMA user_version") and not _value(connection, "PRAGMA page_count"):
-            connection.execute("PRAGMA page_size = 4096")
-        if _value(connection, "PRAGMA journal_mode = WAL") != "wal":
-            raise StorageFailed(f"{path}: SQLite cannot use a write-ahead log here; use a local file system.")
-        _tune(connection, cache_kib=65_536)
-        # NOTE: no automatic checkpoint inside COMMIT (p99.9 12 ms); the writer checkpoints after answering.
-        connection.execute("PRAGMA wal_autocheckpoint = 0")
+            raise
     return connection
 
 
