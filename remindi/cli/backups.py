@@ -248,12 +248,19 @@ _AFTER: Final = (
 
 
 def _file(given: str) -> Path | None:
-    """The file that a command line means; what reads as an id is one."""
+    """The file that a command line means; what reads as an id is one.
+
+    Raises:
+        Refused: it means one that is not there.
+    """
     try:
         parse_uuid(given)
     except ValueError:
-        path = Path(given)
-        return path.absolute() if os.sep in given or path.exists() else None
+        path = Path(given).absolute()
+        if path.is_file():
+            return path
+        if os.sep in given or path.exists():
+            raise Refused(exits.FAILED, f"There is no file {escaped(str(path))}.") from None
     return None
 
 
