@@ -108,7 +108,7 @@ class Refusal(NamedTuple):
     current_version: int | None = None
     """The stored version, for VERSION_CONFLICT."""
     reason: str | None = None
-    """Why the service is held closed, for MAINTENANCE_ACTIVE."""
+    """Why the service is held closed, for MAINTENANCE_ACTIVE; what is wrong, for backups and restores."""
 
 
 def invalid(*errors: tuple[str, Reason]) -> Refusal:

@@ -9,7 +9,7 @@ from actors.address import ActorError, OutcomeUnknown
 from actors.backups.candidates import NEWEST_SCHEMA
 from actors.backups.files import DirectoryFailed
 from actors.backups.meter import Abandoned
-from actors.backups.restore import ASK_SECONDS, Restore, World, words_of
+from actors.backups.restore import ASK_SECONDS, Restore, World, invalid_backup, words_of
 from actors.failures import DatabaseRefused, unrefused
 from actors.messages.backups import BackupFile, RestoreBackup, Restored
 from actors.messages.feed import BackupsChanged
@@ -30,7 +30,6 @@ SYSTEM: Final = Caller(ActorType.SYSTEM, "system:backup", None)
 """In whose name backups are made without being asked for (contract 14.2)."""
 _LATEST_ROWS: Final = 100
 """Of the audit, among which are those of a restore that was interrupted."""
-_INVALID: Final = Refusal(ErrorCode.BACKUP_INVALID)
 _FAILED: Final = Refusal(ErrorCode.INTERNAL_ERROR)
 
 
@@ -66,9 +65,10 @@ class Jobs:
             self._record(caller, record, audit.BACKUP_UPLOADED)
         except Invalid as error:
             log.warning("an uploaded file is no backup: %s", error)
-            details = audit.about_backup(None, Source.UPLOAD) | {"failure_code": _INVALID.code.value}
+            refusal = invalid_backup(error)
+            details = audit.about_backup(None, Source.UPLOAD) | {"failure_code": refusal.code.value}
             self._audit(caller, audit.BACKUP_UPLOADED, audit.REJECTED, details)
-            return _INVALID
+            return refusal
         except Abandoned:
             raise
         except Exception as error:
@@ -90,7 +90,7 @@ class Jobs:
         details = audit.about_backup(identifier, record.source)
         if isinstance(proven, BackupRecord):
             self._audit(caller, kind, audit.SUCCEEDED, details)
-        elif proven == _INVALID:
+        elif proven.code is ErrorCode.BACKUP_INVALID:
             self._audit(caller, kind, audit.REJECTED, details | {"failure_code": proven.code.value})
         else:
             self._audit(caller, kind, audit.FAILED, details)
@@ -179,7 +179,7 @@ class Jobs:
         except Invalid as error:
             log.error("a backup is damaged: %s", error, extra=_about(record))
             self._store(record._replace(status=Status.INVALID), caller)
-            return _INVALID
+            return invalid_backup(error)
         except (StoreError, DirectoryFailed, OSError) as error:
             log.error("a backup could not be verified: %s", words_of(error), extra=_about(record))
             return _FAILED

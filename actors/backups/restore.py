@@ -120,8 +120,7 @@ class Restore:
             self._reach("requested")
             self._record = self._world.candidates.proven(self._record)
         except Invalid as error:
-            self._reason = f"The backup cannot be restored: {error}."
-            return self._refused()
+            return self._refused(error)
         except (StoreError, DirectoryFailed, OSError) as error:
             return self._failed_before(error)
         try:
@@ -254,9 +253,10 @@ class Restore:
 
     # -------------------------------------------------------------- failures
 
-    def _refused(self) -> Refusal:
+    def _refused(self, error: Invalid) -> Refusal:
         """The candidate is no backup that could be restored: nothing has happened."""
-        refusal = Refusal(ErrorCode.BACKUP_INVALID)
+        refusal = invalid_backup(error)
+        self._reason = refusal.reason
         self._audit(audit.RESTORE_STARTED, audit.REJECTED, failure_code=refusal.code.value)
         self._finish(None, "failed")
         log.warning("a backup cannot be restored: %s", self._reason, extra=self._about())
@@ -268,7 +268,7 @@ class Restore:
         log.error("a restore failed before it began: %s", self._reason, extra=self._about())
         self._audit(audit.RESTORE_FAILED, audit.FAILED)
         self._finish("failed", "failed")
-        return Refusal(ErrorCode.RESTORE_FAILED)
+        return Refusal(ErrorCode.RESTORE_FAILED, reason=self._reason)
 
     def _given_up(self, error: Exception) -> Refusal:
         """Something failed before anything was replaced: the database opens as it was."""
@@ -287,7 +287,7 @@ class Restore:
             )
         self._audit(audit.RESTORE_FAILED, audit.FAILED)
         self._finish("failed", "failed")
-        return Refusal(ErrorCode.RESTORE_FAILED)
+        return Refusal(ErrorCode.RESTORE_FAILED, reason=self._reason)
 
     def _rolled_back(self, error: Exception) -> Refusal:
         """Put the former content back, and say what went wrong."""
@@ -314,7 +314,7 @@ class Restore:
         self._open()
         self._audit(audit.RESTORE_FAILED, audit.FAILED)
         self._finish("failed", "failed", rolled_back=True)
-        return Refusal(ErrorCode.RESTORE_FAILED)
+        return Refusal(ErrorCode.RESTORE_FAILED, reason=self._reason)
 
     def _held(self, error: Exception) -> Refusal:
         """Even the rollback failed: stay closed, and say so everywhere (contract 15.3)."""
@@ -496,3 +496,8 @@ def words_of(error: Exception) -> str:
             return f"Reading or writing failed: {(error.strerror or 'unknown reason').lower()}."
         case _:
             return in_words(error)
+
+
+def invalid_backup(error: Invalid) -> Refusal:
+    """The refusal of a file that failed a check, with the check it failed."""
+    return Refusal(ErrorCode.BACKUP_INVALID, reason=f"The file is no backup that could be restored: {error}.")

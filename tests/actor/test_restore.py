@@ -68,6 +68,11 @@ def failing_at(
     monkeypatch.setattr(restore, "write_journal", write)
 
 
+def refusal_of(answer: object) -> Refusal:
+    assert isinstance(answer, Refusal)
+    return answer
+
+
 def no_space() -> OSError:
     return OSError(errno.ENOSPC, "No space left on device")
 
@@ -183,7 +188,10 @@ def test_a_backup_that_fails_its_verification_changes_nothing(vault: Vault) -> N
     damaged[-1] ^= 1
     path.write_bytes(damaged)
     before = vault.files()
-    assert vault.restore(backup_id) == Refusal(ErrorCode.BACKUP_INVALID)
+    refused = refusal_of(vault.restore(backup_id))
+    assert refused.code is ErrorCode.BACKUP_INVALID
+    assert refused.reason is not None
+    assert "its SHA-256 is not that of its record" in refused.reason
     assert vault.workloads.seen(PauseWorkloads) == []
     assert vault.texts() == {"before", "after"}
     assert set(vault.files()) - set(before) == {"restore-latest.json"}
@@ -246,7 +254,7 @@ def test_a_journal_that_fails_leaves_one_whole_content(
         assert state.outcome == "succeeded"
         assert vault.texts() == {"before"}
     else:
-        assert answer == Refusal(ErrorCode.RESTORE_FAILED)
+        assert answer == Refusal(ErrorCode.RESTORE_FAILED, reason=state.reason)
         assert (state.outcome, state.rolled_back) == ("failed", phase not in UNTOUCHED)
         assert state.reason
         assert vault.texts() == {"before", "after"}
@@ -305,7 +313,7 @@ def test_a_full_disk_while_the_content_is_replaced_leaves_the_former_one(
         raise StorageFailed("the database: the disk is full; free some space.")
 
     monkeypatch.setattr(WriteStore, "replace_content", full)
-    assert vault.restore(backup_id) == Refusal(ErrorCode.RESTORE_FAILED)
+    assert refusal_of(vault.restore(backup_id)).code is ErrorCode.RESTORE_FAILED
     state = vault.board.restore
     assert state is not None
     assert state.reason == "the database: the disk is full; free some space."
@@ -317,7 +325,7 @@ def test_a_full_disk_while_the_content_is_replaced_leaves_the_former_one(
 def test_workloads_that_do_not_stop_end_the_restore_before_anything_happens(vault: Vault) -> None:
     backup_id = backed_up(vault)
     vault.workloads.script[PauseWorkloads] = lambda _: Refusal(ErrorCode.INTERNAL_ERROR)
-    assert vault.restore(backup_id) == Refusal(ErrorCode.RESTORE_FAILED)
+    assert refusal_of(vault.restore(backup_id)).code is ErrorCode.RESTORE_FAILED
     assert vault.texts() == {"before", "after"}
     assert vault.workloads.seen(ReleaseWorkloads)
     vault.assert_whole()
