@@ -336,20 +336,18 @@ def _refusal_of_restore(ask: Ask, envelope: Json) -> Declined:
     error = envelope["error"]
     lines = [_why(error)]
     latest = _latest(ask)
-    if error["code"] == "RESTORE_FAILED" and latest is not None:
-        lines = [f"The restore failed: {latest['reason']}"]
-        if latest["outcome"] == "held":
+    if latest is not None and latest["outcome"] == "held":
+        lines = [
+            f"The restore failed: {latest['reason']}",
+            "Mend the disk, then restart the service: it goes back by itself.",
+        ]
+    elif latest is not None and error["code"] == "RESTORE_FAILED":
+        lines = [f"The restore failed: {latest['reason']}", "What was live before is live."]
+        if latest["pre_restore_backup_id"] is None:
             lines.append(
-                "Going back failed too, and the service is held closed. Mend the disk, then restart the"
-                " service: it goes back by itself."
+                "If that is damaged (`remindi doctor` tells), stop the service and run this again: the"
+                " damaged files are kept aside then."
             )
-        else:
-            lines.append("What was live before is live.")
-            if latest["pre_restore_backup_id"] is None:
-                lines.append(
-                    "If that is damaged (`remindi doctor` tells), stop the service and run this again: the"
-                    " damaged files are kept aside then."
-                )
     elif error["code"] == "WORKLOAD_CONFLICT":
         lines = ["Another restore runs. Nothing was changed."]
     elif error["code"] in ("BACKUP_INVALID", "NOT_FOUND"):
