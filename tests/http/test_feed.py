@@ -8,10 +8,21 @@ from typing import Any
 
 import pytest
 
-from actors.messages.feed import ItemChange, ItemsChanged, WorkloadsChanged
+from actors.board import Board
+from actors.messages.feed import (
+    BackupsChanged,
+    ContentReplaced,
+    ItemChange,
+    ItemsChanged,
+    RestoreChanged,
+    Upload,
+    UploadsChanged,
+    WorkloadsChanged,
+)
 from actors.messages.probes import AdaptersChanged
 from actors.messages.scheduler import SettingsChanged
 from remindi.adapters import AdapterRegistry
+from remindi.backups import BackupsState, Job
 from remindi.events import EventType
 from remindi.identifiers import uuid_text
 from remindi.items import State
@@ -276,3 +287,56 @@ def test_a_feed_whose_loop_is_gone_hurts_nobody() -> None:
     asyncio.run(work())
     assert feed.notify(changed(1)) is False
     feed.end_session("s")
+
+
+def test_a_backup_and_an_upload_show_how_far_they_are() -> None:
+    async def work(feed: Feed) -> None:
+        board = Board()
+        feed.show(board)
+        stream = feed.subscribe(None, None)
+        await come(stream)
+        board.backups = BackupsState(job=Job("create", "copying", 1, 9))
+        feed.notify(BackupsChanged())
+        feed.notify(UploadsChanged(uploads=(Upload("an-exchange", 3, 4),)))
+        board.backups = BackupsState(job=Job("create", "copying", 5, 9))
+        feed.notify(BackupsChanged())
+        told = await come(stream)
+        # Together, and as it is when it goes out.
+        assert [(event, data) for event, _, data in told] == [
+            ("backup", {"job": {"kind": "create", "step": "copying", "done_bytes": 5, "total_bytes": 9}}),
+            ("upload", {"uploads": [{"request_id": "an-exchange", "received_bytes": 3, "total_bytes": 4}]}),
+        ]
+
+    run(work)
+
+
+def test_a_restore_shows_its_state() -> None:
+    async def work(feed: Feed) -> None:
+        board = Board()
+        feed.show(board)
+        stream = feed.subscribe(None, None)
+        await come(stream)
+        board.maintenance = "draining"
+        feed.notify(RestoreChanged())
+        ((event, _, data),) = await come(stream)
+        assert (event, data) == ("restore", {"maintenance": "draining", "restore": None})
+
+    run(work)
+
+
+def test_another_content_ends_all_that_was_told_of_the_former() -> None:
+    async def work(feed: Feed) -> None:
+        stream = feed.subscribe(None, None)
+        (_, seen, _), *_ = await come(stream)
+        feed.notify(changed(1))
+        feed.notify(SettingsChanged(settings=DEFAULTS))
+        feed.notify(ContentReplaced())
+        feed.notify(changed(2))
+        told = await come(stream)
+        assert [event for event, _, _ in told] == [RESET, "items", "settings"]
+        assert [item["remindi_id"] for item in told[1][2]["items"]] == [uuid_text(identifier(2))]
+        # Who comes back is told the same.
+        later = feed.subscribe(None, seen)
+        assert [event for event, _, _ in messages(later.take())][:2] == ["hello", RESET]
+
+    run(work)

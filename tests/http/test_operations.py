@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,14 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from actors.board import Board
+from actors.messages.backups import RestoreBackup, Restored, TakeUpload
 from actors.messages.probes import CheckConfiguration, NotProbed, ProbeAnswer, RunProbe
 from actors.system import Identifiers, system_random
 from remindi.adapters import ADAPTER_NAMES
 from remindi.config import Config
 from remindi.cursors import Cursors
-from remindi.errors import Refusal, invalid
+from remindi.errors import ErrorCode, Refusal, invalid
 from remindi.items import ConditionStatus
 from tests.fakes.addresses import AnsweringAddress, nobody
+from tests.fakes.api import RECORD, Backups
 from tests.fakes.core import Core, raw
 from tests.service import OWNER, TOKEN
 from tests.unit.test_input_adapters import JSON
@@ -40,9 +43,14 @@ class Stage:
         self.board = Board()
         self.board.startup = "ready"
         self.probes = AnsweringAddress("probes", {CheckConfiguration: lambda _: None})
+        self.backups = Backups()
+        core.path.with_suffix(".backups").mkdir(mode=0o700)
         self.operations = Operations(
             Door(
-                config=Config(owner_id=OWNER, mcp_token=TOKEN),
+                config=Config(
+                    owner_id=OWNER, mcp_token=TOKEN, backup_dir=str(core.path.with_suffix(".backups"))
+                ),
+                backups=self.backups,
                 board=self.board,
                 writer=core.writer,
                 reader=core.reader,
@@ -251,3 +259,86 @@ def test_a_bug_is_an_internal_error_and_nothing_more(stage: Stage) -> None:
     envelope = stage.set(FILES)
     assert refused(envelope) == ("INTERNAL_ERROR", {})
     assert "secret" not in json.dumps(envelope)
+
+
+# -------------------------------------------------------------------- backups
+
+BACKUP = "0190aaaa-bbbb-7ccc-addd-eeeeffff0002"
+OPERATION = bytes.fromhex("0190aaaabbbb7cccadddeeeeffff0003")
+
+
+def kept(stage: Stage) -> list[str]:
+    return [path.name for path in stage.core.path.with_suffix(".backups").iterdir()]
+
+
+def test_backups_are_made_listed_and_checked(stage: Stage) -> None:
+    assert stage.ask("create_backup")["data"]["backup"]["id"] == BACKUP
+    assert stage.ask("list_backups")["data"] == {"backups": []}
+    assert refused(stage.ask("verify_backup", backup_id=BACKUP))[0] == "NOT_FOUND"
+    assert refused(stage.ask("verify_backup", backup_id="x")) == (
+        "VALIDATION_ERROR",
+        {"errors": [{"field": "/arguments/backup_id", "reason": "format"}]},
+    )
+    assert {asked.caller.actor_id for asked in stage.backups.asked} == {"operator:local"}
+
+
+def test_a_restore_says_what_was_restored(stage: Stage) -> None:
+    stage.backups.script[RestoreBackup] = lambda _: Restored(OPERATION, RECORD.id)
+    data = stage.ask("restore", backup_id=BACKUP)["data"]
+    assert data["restored"]["backup_id"] == BACKUP
+    assert data["maintenance"] == "running"
+
+
+def test_a_file_from_anywhere_is_taken_in_and_restored(stage: Stage, tmp_path: Path) -> None:
+    stage.backups.script[RestoreBackup] = lambda asked: Restored(OPERATION, asked.backup_id)
+    content = os.urandom(3_000_000)
+    file = tmp_path / "a file.bin"
+    file.write_bytes(content)
+    assert stage.ask("restore_file", path=str(file))["data"]["restored"]["backup_id"] == BACKUP
+    assert stage.backups.uploaded == [content]
+    assert file.read_bytes() == content
+    assert kept(stage) == []
+
+
+@pytest.mark.parametrize("what", ["missing", "directory", "pipe", "relative", "below a file"])
+def test_what_is_no_file_is_told_and_leaves_nothing(stage: Stage, tmp_path: Path, what: str) -> None:
+    (tmp_path / "directory").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "file").touch()
+    path = {"relative": "backup.sqlite3", "below a file": str(tmp_path / "file" / "x")}.get(
+        what, str(tmp_path / what)
+    )
+    code, details = refused(stage.ask("restore_file", path=path))
+    assert code == ("VALIDATION_ERROR" if what == "relative" else "BACKUP_INVALID")
+    assert what == "relative" or details["reason"].endswith(".")
+    assert (kept(stage), stage.backups.asked) == ([], [])
+
+
+def test_a_file_whose_taker_is_gone_leaves_nothing(stage: Stage, tmp_path: Path) -> None:
+    stage.backups.script[TakeUpload] = nobody
+    (tmp_path / "file").write_bytes(b"x")
+    assert refused(stage.ask("restore_file", path=str(tmp_path / "file")))[0] == "DATABASE_BUSY"
+    assert kept(stage) == []
+
+
+def test_during_a_restore_its_state_is_told_and_a_second_one_is_a_conflict(
+    stage: Stage, tmp_path: Path
+) -> None:
+    stage.board.maintenance = "paused"
+    assert stage.ask("status")["data"]["maintenance"] == "paused"
+    assert refused(stage.ask("latest_restore"))[0] == "NOT_FOUND"
+    stage.backups.script[RestoreBackup] = lambda _: Refusal(ErrorCode.WORKLOAD_CONFLICT)
+    assert refused(stage.ask("restore", backup_id=BACKUP))[0] == "WORKLOAD_CONFLICT"
+    (tmp_path / "file").write_bytes(b"x")
+    assert refused(stage.ask("restore_file", path=str(tmp_path / "file")))[0] == "WORKLOAD_CONFLICT"
+    for operation in ("create_backup", "list_backups", "list_adapters"):
+        assert refused(stage.ask(operation))[0] == "MAINTENANCE_ACTIVE"
+    assert kept(stage) == []
+
+
+def test_a_service_that_is_held_closed_says_so(stage: Stage) -> None:
+    stage.board.maintenance = "held"
+    held = ("MAINTENANCE_ACTIVE", {"reason": "restore_rollback_failed"})
+    assert refused(stage.ask("create_backup")) == held
+    assert refused(stage.ask("restore", backup_id=BACKUP)) == held
+    assert stage.ask("status")["data"]["maintenance"] == "held"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from actors.address import ActorError, OutcomeUnknown, Overloaded, Unavailable
+from actors.address import ActorError, OutcomeUnknown, Overloaded, Paused, Unavailable
 from actors.failures import DatabaseRefused
 from actors.messages.readers import (
     GetCheckPage,
@@ -271,3 +271,58 @@ def test_a_cursor_of_elsewhere_is_refused(stage: DoorStage, tool: str) -> None:
     error = stage.call(tool, {**ARGUMENTS[tool], "cursor": "AAAA"})["error"]
     assert error["details"] == {"errors": [{"field": "/cursor", "reason": "cursor"}]}
     assert stage.reader.asked == []
+
+
+# ------------------------------------------------------------------- restores
+
+
+@pytest.mark.parametrize("tool", READS)
+def test_a_cursor_of_another_content_is_refused(stage: DoorStage, tool: str) -> None:
+    check = CheckPosition(as_of=stage.clock.wall, change=3, ready=True, rank=5, key=9)
+    stage.reader.script[GetCheckPage] = lambda asked: CheckPage(asked.as_of, (), check)
+    stage.reader.script[ListItems] = lambda _: ListPage((), ListPosition(newest_key=9, place=8, key=7))
+    stage.reader.script[ListEvents] = lambda _: HistoryPage((), None, 5)
+    stage.board.generation = b"one"
+    cursor = stage.call(tool, ARGUMENTS[tool])["data"]["next_cursor"]
+    assert stage.call(tool, {**ARGUMENTS[tool], "cursor": cursor})["ok"]
+    stage.board.generation = b"two"
+    error = stage.call(tool, {**ARGUMENTS[tool], "cursor": cursor})["error"]
+    assert error["details"] == {"errors": [{"field": "/cursor", "reason": "cursor"}]}
+
+
+@pytest.mark.parametrize("tool", READS)
+@pytest.mark.parametrize("end", ["another", "draining", "held"])
+def test_an_answer_that_a_restore_overtakes_is_none(stage: DoorStage, tool: str, end: str) -> None:
+    kind = READS[tool]
+    answer = stage.reader.script[kind]
+
+    def overtaken(asked: Any) -> Any:
+        if end == "another":
+            stage.board.generation = b"another"
+        elif end == "held":
+            stage.board.maintenance = "held"
+        else:
+            stage.board.maintenance = "draining"
+        return answer(asked)
+
+    stage.reader.script[kind] = overtaken
+    error = stage.call(tool, ARGUMENTS[tool])["error"]
+    assert (error["code"], error["retryable"]) == ("MAINTENANCE_ACTIVE", True)
+    assert error.get("details") == ({"reason": "restore_rollback_failed"} if end == "held" else None)
+
+
+def test_a_check_that_a_restore_overtakes_is_none(stage: DoorStage) -> None:
+    def evaluated(asked: Any) -> Any:
+        stage.board.generation = b"another"
+        return CheckPage(asked.as_of, (), None)
+
+    stage.reader.script[GetCheckPage] = lambda _: Unsettled()
+    stage.writer.script[EvaluatePage] = evaluated
+    assert stage.call("remindi_check", CHECK)["error"]["code"] == "MAINTENANCE_ACTIVE"
+    assert len(stage.writer.asked) == 1
+
+
+@pytest.mark.parametrize("tool", MUTATIONS)
+def test_a_change_that_the_drain_catches_says_so(stage: DoorStage, tool: str) -> None:
+    stage.writer.script[MUTATIONS[tool]] = raises(Paused())
+    assert stage.call(tool, ARGUMENTS[tool])["error"]["code"] == "MAINTENANCE_ACTIVE"
