@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, assert_never
 
 from actors.actor import Actor
-from actors.address import Address, Envelope, Paused
+from actors.address import Address, Envelope, Paused, Unavailable
 from actors.messages import Ping
 from actors.messages.control import Control
 from actors.messages.feed import ItemChange, ItemsChanged
@@ -238,6 +238,10 @@ class Writer(Actor):
         except Exception as error:
             log.error("a maintenance step failed: %s", error, extra={"message_type": type(message).__name__})
             envelope.fail(error)
+        except BaseException:
+            # It ends this actor, and whoever asked would wait as long as a large database takes.
+            envelope.fail(Unavailable())
+            raise
 
     def _replace(self, pause: _Pause, source: Path) -> None:
         try:

@@ -267,6 +267,9 @@ class BackupController(Actor):
             if left <= 0 and not self._world.board.closed:
                 self._making = self._worker.submit("automatic", self._make_automatic, nothing)
             seconds = min(seconds, max(left, 1.0))
+        elif self._born_at is None and self._world.board.backups.job is None:
+            # Whatever hindered the first job may be over.
+            self._worker.submit("reconcile", self._begin, nothing)
         self._tick_in(seconds)
 
     def _extend(self) -> None:

@@ -169,7 +169,8 @@ class Core:
         self._worker.stop(LEFT_SECONDS)
         self.recover()
         self.board.maintenance = "running"
-        self.feed.notify(ContentReplaced())
+        if self._recovered is not None:
+            self.feed.notify(ContentReplaced())
         self.start_worker(self._broken)
 
     def _make_reader(self, on_death: OnDeath, _former: Actor | None) -> Actor:
