@@ -34,7 +34,7 @@ log = logging.getLogger("remindi.http")
 NAME: Final = "admin"
 THREADS: Final = 8
 TAKEN_BYTES: Final = 2 * MAX_BODY_BYTES
-"""Up to here a body is judged in its place of the order; beyond it waitress itself refuses."""
+"""How much of a body is read; beyond it waitress itself refuses one that does not announce it."""
 CONNECTIONS: Final = 256
 IDLE_SECONDS: Final = 20
 """How long a connection may say nothing, and a request take to come whole."""
@@ -105,6 +105,11 @@ class _Request(HTTPRequestParser):  # type: ignore[misc]
         super().parse_header(header_plus)
         self.headers["CONNECTION"] = "close"
         self.connection_close = True
+        if self.content_length >= TAKEN_BYTES:
+            # Refused for what it announces, in its place of the order, and nothing of it is read. What comes
+            # of it all the same is no request: this one is the last.
+            self.content_length = 0
+            self.body_rcv = None
 
 
 class _Channel(HTTPChannel):  # type: ignore[misc]
@@ -183,7 +188,8 @@ def _facts(environ: dict[str, Any], request_id: str, loop: asyncio.AbstractEvent
     if "," not in environ.get("CONTENT_TYPE", ","):
         headers.append((b"content-type", environ["CONTENT_TYPE"].encode("latin-1")))
     body: bytes = environ["wsgi.input"].read(MAX_BODY_BYTES + 1)
-    fault = BodyFault.TOO_LARGE if len(body) > MAX_BODY_BYTES else None
+    length = max(len(body), int(environ.get("CONTENT_LENGTH") or 0))
+    fault = BodyFault.TOO_LARGE if length > MAX_BODY_BYTES else None
     return Facts(
         request_id=request_id,
         peer=environ.get("REMOTE_ADDR", ""),

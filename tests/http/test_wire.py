@@ -328,6 +328,36 @@ def test_a_body_that_stalls_is_refused(monkeypatch: pytest.MonkeyPatch, begun: b
     assert served.server.stop(BOUND)
 
 
+def test_a_body_waits_for_an_application_that_does_not_read_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such as an upload whose disk is slow: it is not the client that stalls."""
+    monkeypatch.setattr("web.wire.STALL_SECONDS", 0.05)
+    size = 4 * MAX_BODY_BYTES
+    paused, go_on = threading.Event(), threading.Event()
+
+    async def slow(_: Any, receive: Any, send: Any) -> None:
+        came, more = 0, True
+        while more:
+            piece = await receive()
+            assert piece["type"] == "http.request"
+            came, more = came + len(piece["body"]), piece["more_body"]
+            if not paused.is_set():
+                paused.set()
+                await asyncio.to_thread(go_on.wait, BOUND)
+        head = [(b"content-length", b"%d" % len(str(came)))]
+        await send({"type": "http.response.start", "status": 200, "headers": head})
+        await send({"type": "http.response.body", "body": str(came).encode()})
+
+    served = Served(DoorStage(), slow)
+    with served.dial() as wire:
+        wire.sendall(post(b" " * size)[:400_000])
+        assert paused.wait(BOUND)
+        threading.Event().wait(0.3)
+        go_on.set()
+        wire.sendall(post(b" " * size)[400_000:])
+        assert read_answer(wire).body == str(size).encode()
+    assert served.server.stop(BOUND)
+
+
 def test_a_refused_body_that_trickles_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("web.wire.LINGER_SECONDS", 0.05)
     served = Served(DoorStage())

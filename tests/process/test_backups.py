@@ -16,7 +16,7 @@ from tests.process.acts import new_item
 from tests.process.rest import Browser
 from tests.process.test_admin_listener import Client
 from tests.process.test_events import Browser as Watcher
-from tests.service import HOST, Answer, Service, eventually, free_port
+from tests.service import HOST, Answer, Json, Service, eventually, free_port
 from web import uploads
 from web.body import MAX_BODY_BYTES
 
@@ -189,6 +189,27 @@ def test_the_administration_listener_sends_backups_and_takes_none(make_service: 
         assert head.startswith(b"HTTP/1.1 200")
         assert b"accept-ranges: none" in head.lower()
         assert hashlib.sha256(body).hexdigest() == record["sha256"]
+        for size in (100, 10 * MEGABYTE):
+            status, answer, _ = refused_upload(client, size)
+            assert (status, answer["error"]["code"]) == (413, "LIMIT_EXCEEDED")
+            assert "--admin-port" in answer["error"]["details"]["reason"]
+        assert [row["id"] for row in client.data("GET", "/backups")] == [record["id"]]
+
+
+def refused_upload(client: Client, size: int) -> tuple[int, Json, bytes]:
+    """Announce an upload; nothing of it is sent before the answer when it is large."""
+    head = "".join(f"{name}: {value}\r\n" for name, value in client._headers.items())
+    with socket.create_connection((HOST, client.port), 10.0) as wire:
+        wire.sendall(
+            f"POST /api/v1/backups/upload HTTP/1.1\r\nHost: {client.authority}\r\n{head}"
+            f"Content-Type: multipart/form-data; boundary={FRAME}\r\nContent-Length: {size}\r\n\r\n".encode()
+            + (b"x" * size if size < 1_000 else b"")
+        )
+        answer = b""
+        while piece := wire.recv(65_536):
+            answer += piece
+    lines, _, body = answer.partition(b"\r\n\r\n")
+    return int(lines.split()[1]), json.loads(body), lines
 
 
 @pytest.mark.slow

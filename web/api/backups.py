@@ -72,6 +72,8 @@ class UploadedBackup(Resource):
 
     def on_post(self, call: Call) -> Json | Refusal:
         """Let a file in that announces itself rightly; it is then taken in on the loop."""
+        if call.facts.later is None:
+            return self._rejected(call, Refusal(ErrorCode.LIMIT_EXCEEDED, reason=_ELSEWHERE))
         declared = call.facts.one(b"content-length")
         if declared is None or not (declared.isascii() and declared.isdigit()):
             raise Refused(invalid(("", "required")), status=HTTPStatus.LENGTH_REQUIRED)
@@ -86,9 +88,8 @@ class UploadedBackup(Resource):
         except NotAnUpload as error:
             return self._rejected(call, Refusal(ErrorCode.BACKUP_INVALID, reason=str(error)))
         announced = Announced(caller=call.caller, boundary=boundary, length=int(declared), limit=limit)
-        if call.go_on(lambda exchange: self._uploads.serve(exchange, announced)):
-            return {}
-        return Refusal(ErrorCode.LIMIT_EXCEEDED, reason=_ELSEWHERE)
+        call.go_on(lambda exchange: self._uploads.serve(exchange, announced))
+        return {}
 
     def _rejected(self, call: Call, refusal: Refusal) -> Refusal:
         call.record_refusal(audit.BACKUP_UPLOADED, audit.about_backup(None, Source.UPLOAD), refusal)
