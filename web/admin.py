@@ -100,6 +100,8 @@ class AdminServer:
 class _Request(HTTPRequestParser):  # type: ignore[misc]
     """A request that is the last of its connection: others could wait for a client that does not read."""
 
+    content_length: int
+
     def parse_header(self, header_plus: bytes) -> None:
         """Read the head (waitress)."""
         super().parse_header(header_plus)
