@@ -261,9 +261,15 @@ class BackupController(Actor):
             self._extend()
         seconds = EXTEND_SECONDS if self._worker.restoring else LOOK_SECONDS
         if self._automatic and self._born_at is not None and not self._making:
+            now = self._world.clock.now()
+            # A clock that was set back puts no backup off.
+            self._born_at = min(self._born_at, now)
+            self._newest_at = None if self._newest_at is None else min(self._newest_at, now)
             at = next_automatic(self._born_at, self._newest_at, self._interval, self._failure)
+            if self._failure is not None:
+                at = min(at, now + RETRY_MS)
             self._show(at)
-            left = (at - self._world.clock.now()) / MS_PER_SECOND
+            left = (at - now) / MS_PER_SECOND
             if left <= 0 and not self._world.board.closed:
                 self._making = self._worker.submit("automatic", self._make_automatic, nothing)
             seconds = min(seconds, max(left, 1.0))

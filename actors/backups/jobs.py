@@ -139,7 +139,9 @@ class Jobs:
         """When the database was made, and its newest automatic backup."""
         origin = self._world.reader.call(GetOrigin(caller=SYSTEM), timeout=ASK_SECONDS)
         automatic = (record.created_at for record in self._list() if record.source is Source.AUTOMATIC)
-        return origin.born_at, max(automatic, default=None)
+        # One from the future was made under a clock that was wrong.
+        now = self._world.clock.now()
+        return origin.born_at, max((at for at in automatic if at <= now), default=None)
 
     def close_recovery(self, state: RestoreState) -> None:
         """Write into the audit what it lacks of a restore that a former process began."""
