@@ -1,4 +1,4 @@
-"""The backup controller: what is made, verified, kept and expired, what is made by itself, what is audited."""
+"""The backup controller: what is made, verified and kept, what it makes by itself, and what is audited."""
 
 import json
 import threading
