@@ -108,7 +108,7 @@ def _run(arguments: BackupArguments) -> Said:
 def _list(arguments: ListBackupsArguments) -> Said:
     try:
         with reached(arguments.env_file) as ask:
-            records = _asked(ask, LIST_BACKUPS)["backups"]
+            records = _records(ask, arguments)
     except Refused as refused:
         found = [] if refused.code not in _BROKEN else salvage.manifests(configuration(arguments.env_file))
         if not found:
@@ -117,6 +117,15 @@ def _list(arguments: ListBackupsArguments) -> Said:
         note = "The database cannot be asked; this is what the backup directory says of itself."
         return Said(records, _listed(records), [*str(refused).splitlines(), note])
     return Said(records, _listed(records))
+
+
+def _records(ask: Ask, arguments: BackupArguments) -> list[Json]:
+    """All backups, the newest first; those too that a service has not taken up yet since its start."""
+    records: list[Json] = _asked(ask, LIST_BACKUPS)["backups"]
+    known = {record["id"] for record in records}
+    found = map(backup_data, salvage.manifests(configuration(arguments.env_file)))
+    records += [record for record in found if record["id"] not in known]
+    return sorted(records, key=lambda record: str(record["created_at"]), reverse=True)
 
 
 def _listed(records: Sequence[Json]) -> list[str]:
@@ -138,7 +147,7 @@ def _listed(records: Sequence[Json]) -> list[str]:
 
 
 def _verified(arguments: VerifyBackupArguments, ask: Ask) -> Said:
-    records = _asked(ask, LIST_BACKUPS)["backups"]
+    records = _records(ask, arguments)
     wanted = (
         [record["id"] for record in records if record["status"] != Status.EXPIRED.value]
         if arguments.backup == ALL
@@ -211,7 +220,7 @@ def _source(config: Config, given: str) -> salvage.Source:
 
 
 def _restored_by(ask: Ask, arguments: RestoreArguments) -> Said:
-    records = _asked(ask, LIST_BACKUPS)["backups"]
+    records = _records(ask, arguments)
     file = _file(arguments.backup)
     now = SystemClock().now()
     if file is not None:

@@ -77,7 +77,7 @@ def reached(env_file: Path | None, patience_seconds: float = ANSWER_SECONDS) -> 
                 ) from None
             time.sleep(_GLANCE_SECONDS)
             continue
-        _prepare(Path(config.backup_dir), lock)
+        _prepare(database.parent, Path(config.backup_dir), lock)
         # What the log of a service would say is for nobody here.
         logging.getLogger("remindi").addHandler(logging.NullHandler())
         # Only a stopped service costs the time of loading one.
@@ -159,15 +159,16 @@ def lock_stopped(database: Path) -> data_directory.DirectoryLock:
         raise Refused(exits.DATA_DIRECTORY, str(error)) from None
 
 
-def _prepare(backup_directory: Path, lock: data_directory.DirectoryLock) -> None:
-    """Make the backup directory fit for use, as a start does.
+def _prepare(data: Path, backups: Path, lock: data_directory.DirectoryLock) -> None:
+    """Make both directories fit for use, as a start does.
 
     Raises:
         Refused: it cannot be used; the lock is released.
     """
     try:
-        data_directory.prepare(backup_directory, "REMINDI_BACKUP_DIR")
-        data_directory.remove_leftovers(backup_directory)
+        data_directory.prepare(backups, "REMINDI_BACKUP_DIR")
+        data_directory.remove_leftovers(backups)
+        data_directory.remove_leftovers(data)
     except DirectoryUnusable as error:
         lock.release()
         raise Refused(exits.DATA_DIRECTORY, str(error)) from None

@@ -14,7 +14,13 @@ from typing import Final, NamedTuple
 from actors.backups.files import BackupDirectory, DirectoryFailed, sha256_of
 from actors.backups.journal import JOURNAL_NAME, drop_journal
 from actors.backups.recovery import RecoveryFailed, recover
-from actors.data_directory import DIRECTORY_MODE, TEMPORARY_PREFIX, DirectoryInUse
+from actors.data_directory import (
+    DIRECTORY_MODE,
+    TEMPORARY_PREFIX,
+    DirectoryInUse,
+    DirectoryUnusable,
+    remove_leftovers,
+)
 from actors.store.copying import nothing
 from actors.store.errors import StoreError
 from actors.store.examining import Examined, examine
@@ -95,6 +101,7 @@ def put_in_place(config: Config, source: Source, broken: str, confirm: Confirm) 
                     "What is there now is kept aside in the data directory.",
                 ]
             )
+            remove_leftovers(database.parent)
             temporary = _copied(source.path, database)
             try:
                 kept = _keep_aside(database)
@@ -106,6 +113,8 @@ def put_in_place(config: Config, source: Source, broken: str, confirm: Confirm) 
             fault = _broken(examine(database, config.owner_id, in_use=False))
     except DirectoryInUse as error:
         raise Refused(exits.RUNNING, str(error)) from None
+    except DirectoryUnusable as error:
+        raise Refused(exits.DATA_DIRECTORY, str(error)) from None
     except StoreError as error:
         raise refusal_of_store(error) from None
     except OSError as error:

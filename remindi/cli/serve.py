@@ -183,6 +183,7 @@ class _Service:
             self._lock = data_directory.lock(directory)
             data_directory.prepare(backups, "REMINDI_BACKUP_DIR")
             data_directory.remove_leftovers(backups)
+            data_directory.remove_leftovers(self._database.parent)
         except DirectoryUnusable as error:
             raise Refused(exits.DATA_DIRECTORY, str(error)) from None
         except DirectoryInUse as error:

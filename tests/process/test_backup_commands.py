@@ -4,6 +4,8 @@ import json
 import os
 import shutil
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -17,6 +19,7 @@ from tests.conftest import MakeService
 from tests.process.shell import Done, in_a_process, remindi
 from tests.service import Service
 
+ROOT: Final = Path(__file__).parents[2]
 CONFIRM: Final = ("--confirm", PHRASE)
 
 
@@ -294,3 +297,69 @@ def test_a_running_service_on_a_damaged_database_says_to_stop_it_first(stopped: 
     done = backup(stopped, "restore", made["id"], *CONFIRM)
     assert done.code == 0, done
     assert messages(stopped) == {"old"}
+
+
+# --------------------------------------------------------------- killed at any step
+
+
+KILLED: Final = """
+import os, sys
+left = int(sys.argv[1])
+def watch(event, arguments):
+    global left
+    if event in ("os.rename", "os.link", "os.remove", "os.mkdir"):
+        left -= 1
+        if left == 0:
+            os._exit(137)
+sys.addaudithook(watch)
+from remindi.__main__ import main
+code = main(sys.argv[2:])
+sys.stdout.flush()
+os._exit(code)
+"""
+"""Runs a command that ends, as by a power cut, right before its n-th change of a directory."""
+
+
+def killed(service: Service, steps: int, *arguments: str) -> int:
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED, str(steps), *arguments],
+        env=service.env | {"PYTHONPATH": str(ROOT)},
+        cwd=service.root,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert b"Traceback" not in done.stderr, done.stderr
+    return done.returncode
+
+
+@pytest.mark.slow
+def test_killed_at_any_step_the_broken_files_or_the_backup_are_there_and_the_command_may_be_run_again(
+    stopped: Service, make_service: MakeService
+) -> None:
+    made = backup(stopped, "create", "--json").json()
+    wreck(stopped.database)
+    broken = stopped.database.read_bytes()
+    sound = (stopped.backups / made["file_name"]).read_bytes()
+    steps = 0
+    while True:
+        steps += 1
+        tried = make_service()
+        shutil.copytree(stopped.data, tried.data)
+        shutil.copytree(stopped.backups, tried.backups)
+        code = killed(tried, steps, "backup", "restore", made["id"], *CONFIRM)
+        files = [path.read_bytes() for path in tried.data.glob("remindi.db*") if path.suffix[:4] != ".db-"]
+        assert broken in files or code == 0, steps
+        assert tried.database.exists(), steps
+        assert (tried.backups / made["file_name"]).read_bytes() == sound
+        if code == 0:
+            break
+        assert code == 137, steps
+        done = backup(tried, "restore", made["id"], *CONFIRM)
+        assert done.code == 0, (steps, done)
+        assert messages(tried) == {"old"}
+        assert [path.read_bytes() for path in tried.data.glob("*.damaged-*")].count(broken) >= 1 or (
+            "The backup is live now" in done.out
+        )
+        assert has_no_leftovers(tried), steps
+    assert steps > 3
