@@ -141,6 +141,8 @@ class Controller(Actor):
         self._patience: Alarm | None = None
         self._held = held
         self._paused = paused
+        self._released = False
+        """Whether the pause ends with the transition that runs."""
         self._backup_failure: str | None = None
         self._again = False
 
@@ -150,6 +152,9 @@ class Controller(Actor):
         if not isinstance(message, TurnWorkloads | ResumeWorkloads | PauseWorkloads | ReleaseWorkloads):
             super().receive(envelope)
         elif self._transition is not None:
+            if isinstance(message, ReleaseWorkloads):
+                # Whoever pauses may not wait for ever: what is desired follows this transition.
+                self._released = True
             envelope.answer(_CONFLICT)
         elif isinstance(message, TurnWorkloads):
             self._begin(message.components, message.action, message.caller, envelope)
@@ -321,6 +326,8 @@ class Controller(Actor):
             self._patience = None
         if transition.envelope is not None:
             transition.envelope.answer(answer)
+        if self._released:
+            self._released, self._paused, self._again = False, None, True
         if self._again:
             self._resume()
 

@@ -52,7 +52,10 @@ class PauseWorkloads(Request[tuple[Workload, ...] | Refusal]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseWorkloads(Request[tuple[Workload, ...] | Refusal]):
-    """End the pause, and bring about what is desired."""
+    """End the pause, and bring about what is desired; answered when that runs.
+
+    WORKLOAD_CONFLICT while another transition runs: then it follows that one by itself.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,12 +15,16 @@ from actors.messages.scheduler import StartScheduler, StopScheduler
 from actors.messages.workloads import (
     ActorDied,
     ActorRestarted,
+    BackupsReported,
     ListWorkloads,
     PatienceEnded,
+    PauseWorkloads,
+    ReleaseWorkloads,
     ResumeWorkloads,
     SchedulerReported,
     TurnWorkloads,
     Workload,
+    WorkloadsFailed,
     WorkloadsHeld,
 )
 from actors.messages.writer import SetDesired
@@ -31,6 +35,7 @@ from remindi.events import ActorType, Caller
 from remindi.settings import DEFAULTS
 from tests.fakes.scripted import Scripted, Stage, alone
 from tests.fakes.timers import ManualTimer
+from tests.service import eventually
 
 BOUND = 10.0
 OPERATOR = Caller(ActorType.USER, "webui:operator", "request-1")
@@ -332,6 +337,79 @@ def test_a_damaged_database_holds_both_and_keeps_what_is_desired(world: World) -
     assert {row.last_error for row in world.listed().values()} == {
         "The database is damaged; restore a backup."
     }
+
+
+PAUSE = PauseWorkloads(reason="A restore is running.")
+PAUSED = {"mcp": ("running", "stopped"), "scheduler": ("running", "stopped")}
+
+
+def test_a_pause_stops_both_says_why_and_leaves_what_is_desired(world: World) -> None:
+    world.resume()
+    assert isinstance(world.me.call(PAUSE, timeout=BOUND), tuple)
+    assert world.states() == PAUSED
+    assert not world.board.mcp_open
+    assert {row.last_error for row in world.listed().values()} == {"A restore is running."}
+    assert world.writer.seen(SetDesired) == []
+    # Whoever is restarted meanwhile starts nothing.
+    world.me.notify(ActorRestarted(name="scheduler"))
+    world.scheduler.expect(StopScheduler, 2)
+    assert world.states() == PAUSED
+
+
+def test_a_release_brings_about_what_is_desired(world: World) -> None:
+    world.resume()
+    world.desired["mcp"] = "stopped"
+    world.me.call(PAUSE, timeout=BOUND)
+    assert isinstance(world.me.call(ReleaseWorkloads(), timeout=BOUND), tuple)
+    assert world.states() == {"mcp": ("stopped", "stopped"), "scheduler": ("running", "running")}
+    assert {row.last_error for row in world.listed().values()} == {None}
+
+
+def test_a_pause_waits_for_no_other_transition_and_a_release_follows_it(world: World) -> None:
+    world.resume()
+    world.me.call(PAUSE, timeout=BOUND)
+    entered, gate = threading.Event(), threading.Event()
+    act = world.scheduler.script[StopScheduler]
+
+    def block(message: Any) -> Any:
+        entered.set()
+        gate.wait(BOUND)
+        return act(message)
+
+    world.scheduler.script[StopScheduler] = block
+    world.me.notify(ActorRestarted(name="probes"))
+    assert entered.wait(BOUND)
+    conflict = Refusal(ErrorCode.WORKLOAD_CONFLICT)
+    assert world.me.call(PAUSE, timeout=BOUND) == conflict
+    assert world.me.call(ReleaseWorkloads(), timeout=BOUND) == conflict
+    gate.set()
+    eventually(lambda: world.states() == RUNNING)
+
+
+def test_a_database_that_stays_closed_fails_both_and_names_the_operation(world: World) -> None:
+    world.resume()
+    world.me.call(PAUSE, timeout=BOUND)
+    world.me.notify(WorkloadsFailed(reason="The restore 1 failed and could not be rolled back."))
+    assert world.states() == {"mcp": ("running", "failed"), "scheduler": ("running", "failed")}
+    assert {row.last_error for row in world.listed().values()} == {
+        "The restore 1 failed and could not be rolled back."
+    }
+    assert not world.board.mcp_open
+
+
+def test_failing_backups_are_shown_where_nothing_else_is_wrong_with_the_scheduler(world: World) -> None:
+    world.resume()
+    world.me.notify(BackupsReported(failure="The last automatic backup failed: the disk is full."))
+    shown = world.listed()
+    assert shown["scheduler"].last_error == "The last automatic backup failed: the disk is full."
+    assert shown["scheduler"].actual == "running"
+    assert shown["mcp"].last_error is None
+    assert world.board.workloads[1].last_error == shown["scheduler"].last_error
+    world.report("running", "The database is closed or being restarted.")
+    assert world.listed()["scheduler"].last_error == "The database is closed or being restarted."
+    world.report("running")
+    world.me.notify(BackupsReported(failure=None))
+    assert world.listed()["scheduler"].last_error is None
 
 
 def test_a_stop_of_the_process_closes_the_door_and_keeps_what_is_desired(world: World) -> None:
