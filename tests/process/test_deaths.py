@@ -17,7 +17,7 @@ from tests.service import Json, ProtocolError, Service, eventually
 
 KILLABLE = Path(__file__).parents[1] / "fakes" / "killable.py"
 ROOT = Path(__file__).parents[2]
-ACTORS = ("writer", "reader", "probes", "lease", "scheduler", "workloads", "sessions")
+ACTORS = ("writer", "reader", "probes", "lease", "scheduler", "workloads", "backups", "sessions")
 RECOVERY_SECONDS = 5.0
 """Within which everything works again."""
 
