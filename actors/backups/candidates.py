@@ -1,5 +1,8 @@
 """Candidates: files that are to become backups, or to be restored, held against what is said of them."""
 
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -7,11 +10,14 @@ from actors.backups.files import BackupDirectory, sha256_of
 from actors.backups.meter import Meter
 from actors.store.copying import Counts, copy_database
 from actors.store.migrations import known_migrations
-from actors.store.verification import Invalid, verify
+from actors.store.verification import Invalid, Verified, verify
 from actors.system import Clock
 from remindi.backups import BackupRecord, Source, Status
 
 NEWEST_SCHEMA: Final = len(known_migrations())
+HASHING: Final = "backups:hash"
+HASH_SECONDS: Final = 86_400.0
+"""For a file of any size."""
 
 
 class Candidates:
@@ -69,12 +75,10 @@ class Candidates:
         if not self.directory.holds(record):
             raise Invalid("its length is not that of its record")
         self._meter.step("verifying")
-        digest, _ = sha256_of(path, self._meter)
-        if digest != record.sha256:
-            raise Invalid("its SHA-256 is not that of its record")
-        verified = verify(
-            path, self._owner, scratch=self.directory.path, now=self._clock.now(), progress=self._meter
-        )
+        with self._hashing(path) as hashed:
+            verified = self._verified(path)
+            if hashed()[0] != record.sha256:
+                raise Invalid("its SHA-256 is not that of its record")
         if verified.schema_version != record.schema_version:
             raise Invalid("its schema version is not that of its record")
         return record._replace(
@@ -91,12 +95,11 @@ class Candidates:
         held: Counts | None,
     ) -> BackupRecord:
         self._meter.step("verifying")
-        verified = verify(
-            temporary, self._owner, scratch=self.directory.path, now=self._clock.now(), progress=self._meter
-        )
-        if held is not None and verified.counts != held:
-            raise Invalid("it does not hold what the database held when it was copied")
-        digest, size = sha256_of(temporary, self._meter)
+        with self._hashing(temporary) as hashed:
+            verified = self._verified(temporary)
+            if held is not None and verified.counts != held:
+                raise Invalid("it does not hold what the database held when it was copied")
+            digest, size = hashed()
         record = BackupRecord(
             id=identifier,
             source=source,
@@ -111,6 +114,16 @@ class Candidates:
         )
         self.directory.publish(temporary, record)
         return record
+
+    def _verified(self, path: Path) -> Verified:
+        return verify(path, self._owner, scratch=self.directory.path, now=self._clock.now())
+
+    @contextmanager
+    def _hashing(self, path: Path) -> Iterator[Callable[[], tuple[str, int]]]:
+        """Hash a file beside the block, for which the database may be closed; the callable waits for it."""
+        with ThreadPoolExecutor(1, thread_name_prefix=HASHING) as beside:
+            hashed = beside.submit(sha256_of, path, self._meter)
+            yield lambda: hashed.result(HASH_SECONDS)
 
 
 def _size(database: Path) -> int:

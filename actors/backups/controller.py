@@ -28,7 +28,6 @@ from actors.messages.backups import (
     TakeUpload,
     VerifyBackup,
 )
-from actors.messages.feed import BackupsChanged
 from actors.messages.probes import AdaptersChanged
 from actors.messages.scheduler import SettingsChanged
 from actors.messages.workloads import BackupsReported
@@ -268,7 +267,7 @@ class BackupController(Actor):
             at = next_automatic(self._born_at, self._newest_at, self._interval, self._failure)
             if self._failure is not None:
                 at = min(at, now + RETRY_MS)
-            self._show(at)
+            self._world.meter.schedule(at, self._failure)
             left = (at - now) / MS_PER_SECOND
             if left <= 0 and not self._world.board.closed:
                 self._making = self._worker.submit("automatic", self._make_automatic, nothing)
@@ -282,14 +281,6 @@ class BackupController(Actor):
         state = self._world.board.restore
         if state is not None and state.outcome == "running":
             self._world.writer.notify(PauseExtended(operation_id=state.operation_id))
-
-    def _show(self, at: int) -> None:
-        board = self._world.board
-        shown = board.backups._replace(next_automatic_at=at, failure=self._failure)
-        if shown != board.backups:
-            board.backups = shown
-            if self._world.feed.listens:
-                self._world.feed.notify(BackupsChanged())
 
     def _tick_in(self, seconds: float) -> None:
         self._ticks += 1

@@ -2,12 +2,12 @@
 
 import threading
 import time
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from actors.address import Address
 from actors.board import Board
 from actors.messages.feed import BackupsChanged
-from remindi.backups import Job, JobKind
+from remindi.backups import AutomaticFailure, Job, JobKind
 
 SHOWN_SECONDS: Final = 0.25
 """How often at most a change of progress is shown."""
@@ -18,7 +18,7 @@ class Abandoned(Exception):
 
 
 class Meter:
-    """Shared by the worker and the writer, who each report what they do; read by nobody else."""
+    """Shared by the controller, its worker and the writer, who each report what they do."""
 
     def __init__(self, board: Board, feed: Address) -> None:
         """Show jobs on a board, and tell the feed."""
@@ -26,6 +26,7 @@ class Meter:
         self._feed = feed
         self._shown_at = 0.0
         self._stopping = threading.Event()
+        self._lock = threading.Lock()
 
     def stop(self) -> None:
         """Give up what is under way, from any thread: its next report raises."""
@@ -81,7 +82,18 @@ class Meter:
         if self._stopping.is_set():
             raise Abandoned
 
+    def schedule(self, at: int, failure: AutomaticFailure | None) -> None:
+        """Show when the next automatic backup is due, and what became of the last one."""
+        self._change(next_automatic_at=at, failure=failure)
+
     def _show(self, job: Job | None) -> None:
-        self._board.backups = self._board.backups._replace(job=job)
-        if self._feed.listens:
+        if not self._stopping.is_set():
+            self._change(job=job)
+
+    def _change(self, **fields: Any) -> None:
+        """Replace what the board shows; several threads do."""
+        with self._lock:
+            before = self._board.backups
+            self._board.backups = shown = before._replace(**fields)
+        if shown != before and self._feed.listens:
             self._feed.notify(BackupsChanged())
