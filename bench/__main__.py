@@ -20,6 +20,7 @@ from typing import Any, Final
 from actors.store import ReadStore, WriteStore
 from actors.system import SystemClock, system_random
 from bench import api as administration_api
+from bench import backups as whole_databases
 from bench import load, seed
 from bench import probes as conditions
 from remindi.items import ACTIVE_STATES
@@ -42,7 +43,7 @@ def main() -> None:
     options = parser.parse_args()
     load.pin(1)
     rows: list[Row] = []
-    for scenario in (start, checks, lists, adds, slow_disk, scheduler, probes, administration, api):
+    for scenario in (start, checks, lists, adds, slow_disk, scheduler, probes, administration, api, backups):
         if options.only in scenario.__name__:
             with tempfile.TemporaryDirectory(prefix="remindi-bench-") as folder:
                 for row in scenario(Path(folder)):
@@ -210,6 +211,18 @@ def api(folder: Path) -> Iterator[Row]:
             service,
             lambda _: _best(lambda: load.run(service.port, _adds(service, numbers, 3_000), 32)),
             lambda: load.run(service.port, _adds(service, numbers, 1), 1),
+        )
+
+
+def backups(folder: Path) -> Iterator[Row]:
+    """A large database: backed up beside writers, and restored."""
+    root = folder / "large"
+    made = _made(root, lambda now: seed.large(whole_databases.MEGABYTES, now))
+    seed.store(root / "data" / "remindi.db", OWNER, made, evaluate=False)
+    with _service(root, pinned=False) as service:
+        numbers = itertools.count()
+        yield from whole_databases.backups(
+            service, lambda count: load.run(service.port, _adds(service, numbers, count), 8)
         )
 
 

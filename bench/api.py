@@ -29,8 +29,11 @@ class SignedIn:
         token = self._ask("GET", "/session", {})[0]["csrf_token"]
         headers = {"Origin": f"http://{self.authority}", "X-CSRF-Token": token}
         body = json.dumps({"username": USERNAME, "password": PASSWORD})
-        _, cookie = self._ask("POST", "/auth/login", headers | {"Content-Type": "application/json"}, body)
+        session, cookie = self._ask(
+            "POST", "/auth/login", headers | {"Content-Type": "application/json"}, body
+        )
         self.cookie = (cookie or "").partition(";")[0]
+        self._csrf = session["csrf_token"]
 
     def _ask(
         self, method: str, path: str, headers: dict[str, str], body: str | None = None
@@ -44,6 +47,17 @@ class SignedIn:
 
     def data(self, path: str) -> Any:
         return self._ask("GET", path, {"Cookie": self.cookie})[0]
+
+    def change(self, path: str, body: Any = None) -> Any:
+        """A POST, however long it takes; its ``data``."""
+        headers = {
+            "Cookie": self.cookie,
+            "Origin": f"http://{self.authority}",
+            "X-CSRF-Token": self._csrf,
+        }
+        if body is None:
+            return self._ask("POST", path, headers)[0]
+        return self._ask("POST", path, headers | {"Content-Type": "application/json"}, json.dumps(body))[0]
 
     def request(self, path: str) -> bytes:
         """A GET, ready for the wire."""

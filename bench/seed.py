@@ -115,3 +115,11 @@ def reached(count: int, now: int) -> Iterable[NewItem]:
     """Items over ten projects whose time has come."""
     for number in range(count):
         yield new_item(number, f"project-{number % 10}", now - 60_000 - number, 31_536_000)
+
+
+def large(megabytes: int, now: int) -> Iterable[NewItem]:
+    """Items whose instructions, of one word that repeats, fill so many megabytes."""
+    padding = "padding " * 1_000
+    for number in range(megabytes * 1_000_000 // len(padding) * 9 // 10):
+        item = new_item(number, f"project-{number % 10}", now + DAY_MS + number, 31_536_000)
+        yield item._replace(content=item.content._replace(instructions=padding))

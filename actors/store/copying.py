@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -13,10 +14,13 @@ from actors.store.errors import StorageFailed
 Progress = Callable[[int, int], None]
 """Told how many bytes of how many are done; what it raises ends the work."""
 
-STEP_PAGES: Final = 256
-"""Pages of one step: 1 MiB, so that nobody waits long for the disk or the lock of a step."""
+STEP_PAGES: Final = 1_024
+"""Pages of one step: 4 MiB, so that nobody waits long for the disk or the lock of a step."""
 SYNC_BYTES: Final = 4 * 1_048_576
-"""How much of a copy may wait for its fsync, so that the last one is short."""
+"""How much of a copy waits for its fsync at least, so that the last one is short."""
+
+SYNC_SECONDS: Final = 600.0
+"""How long the last piece but one may take to become durable."""
 
 
 class Counts(NamedTuple):
@@ -96,17 +100,14 @@ def pour(
 
 def _copy(reader: apsw.Connection, destination: Path, progress: Progress, pages: int) -> None:
     descriptor = os.open(destination, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    syncer = _Syncer(descriptor)
     try:
         copy = apsw.Connection(str(destination))
         try:
             page_size = first_row(reader, "PRAGMA page_size")[0]
-            synced = 0
 
             def after(done: int, total: int) -> None:
-                nonlocal synced
-                if (done - synced) * page_size >= SYNC_BYTES:
-                    os.fsync(descriptor)
-                    synced = done
+                syncer.wrote(done * page_size)
                 progress(done * page_size, total * page_size)
 
             # NOTE: nothing is to be rolled back into a new file, and the last fsync is our own.
@@ -117,6 +118,46 @@ def _copy(reader: apsw.Connection, destination: Path, progress: Progress, pages:
                 raise StorageFailed(f"{destination} could not be made a single file.")
         finally:
             copy.close(True)
-        os.fsync(descriptor)
+        syncer.finish()
+    except OSError as error:
+        raise StorageFailed(f"{destination}: {(error.strerror or 'writing failed').lower()}.") from error
     finally:
+        syncer.close()
         os.close(descriptor)
+
+
+class _Syncer:
+    """Makes a file durable as it grows, in a thread beside whoever writes it."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="sync")
+        self._running: Future[None] | None = None
+        self._begun_at = 0
+
+    def wrote(self, size: int) -> None:
+        """Hear that the file has grown.
+
+        Raises:
+            OSError: a former piece could not be made durable.
+        """
+        if size - self._begun_at < SYNC_BYTES or (self._running and not self._running.done()):
+            return
+        if self._running is not None:
+            self._running.result(0)
+        self._begun_at = size
+        self._running = self._thread.submit(os.fsync, self._descriptor)
+
+    def finish(self) -> None:
+        """Make all of it durable.
+
+        Raises:
+            OSError: it could not be done.
+        """
+        if self._running is not None:
+            self._running.result(SYNC_SECONDS)
+        os.fsync(self._descriptor)
+
+    def close(self) -> None:
+        """End the thread."""
+        self._thread.shutdown()

@@ -96,7 +96,7 @@ def try_import(path: Path, exported: Iterable[Exported]) -> Imported:
         sorting = _Sorting(connection, Names(connection))
         for _ in sorting.missing(exported):
             pass
-        return sorting.result()
+        return sorting.sorted_out()
 
 
 class _Sorting:
@@ -123,7 +123,7 @@ class _Sorting:
                 if len(self._first) < SHOWN:
                     self._first.append(uuid_text(each.record.item.id))
 
-    def result(self) -> Imported:
+    def sorted_out(self) -> Imported:
         if self._differing:
             raise Differing(tuple(self._first), self._differing)
         return Imported(self._added, self._present)
@@ -140,7 +140,7 @@ def _store(connection: apsw.Connection, owner: str, exported: Iterable[Exported]
         except apsw.ConstraintError as error:
             raise Unfit(uuid_text(each.record.item.id)) from error
         key += 1
-    imported = sorting.result()
+    imported = sorting.sorted_out()
     if imported.added:
         search.index_new(connection)
         _count_anew(connection)
