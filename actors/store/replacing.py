@@ -14,6 +14,7 @@ from actors.store.copying import Progress, nothing, pour
 from actors.store.errors import Damaged, ForeignDatabase
 
 _STEP_PAGES: Final = 4_096
+_CACHE_KIB: Final = -2_048
 
 
 def pour_file(connection: apsw.Connection, source: Path, progress: Progress) -> None:
@@ -25,8 +26,11 @@ def pour_file(connection: apsw.Connection, source: Path, progress: Progress) -> 
     read = apsw.Connection(
         f"file:{quote(str(source))}?immutable=1", flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
     )
+    cache = first_row(connection, "PRAGMA cache_size")[0]
     try:
         page_size = first_row(read, "PRAGMA page_size")[0]
+        # No page is met twice: what the cache holds of them is memory and no speed.
+        connection.execute(f"PRAGMA cache_size = {_CACHE_KIB}")
         pour(
             read,
             connection,
@@ -40,6 +44,7 @@ def pour_file(connection: apsw.Connection, source: Path, progress: Progress) -> 
         raise
     finally:
         read.close(True)
+        connection.execute(f"PRAGMA cache_size = {cache}")
 
 
 def set_apart(connection: apsw.Connection) -> None:
