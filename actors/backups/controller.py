@@ -16,6 +16,7 @@ from actors.backups.meter import Abandoned
 from actors.backups.restore import LEASE_SECONDS, World
 from actors.backups.schedule import RETRY_MS, next_automatic
 from actors.backups.worker import Then, Worker
+from actors.messages import Notice
 from actors.messages.backups import (
     AuditPostponed,
     AutomaticEnded,
@@ -199,10 +200,15 @@ class BackupController(Actor):
     def _answer(self, envelope: Envelope, answer: Any, kind: JobKind) -> None:
         """Answer whoever asked, now that the worker is at it no more."""
         envelope.answer(answer)
-        self._me.notify(JobEnded())
+        self._tell(JobEnded())
         if kind == "restore":
             # The content is another one: what it knows of files and of the schedule is as old as it is.
             self._worker.submit("reconcile", self._begin, nothing)
+
+    def _tell(self, notice: Notice) -> None:
+        """Tell this actor something from the worker's thread; at a stop it may be gone before the job is."""
+        if self._me.listens:
+            self._me.notify(notice)
 
     def _created(self, message: CreateBackup) -> BackupRecord | Refusal:
         made = self._jobs.create(message.caller, Source.MANUAL)
@@ -215,14 +221,14 @@ class BackupController(Actor):
             self._jobs.close_recovery(recovered)
         self._jobs.reconcile()
         born_at, newest_at = self._jobs.learn()
-        self._me.notify(ScheduleLearned(born_at=born_at, newest_at=newest_at))
+        self._tell(ScheduleLearned(born_at=born_at, newest_at=newest_at))
 
     def _make_automatic(self) -> None:
         made = self._jobs.create(SYSTEM, Source.AUTOMATIC)
         if isinstance(made, BackupRecord):
-            self._me.notify(AutomaticEnded(made_at=made.created_at, failure=None))
+            self._tell(AutomaticEnded(made_at=made.created_at, failure=None))
         else:
-            self._me.notify(AutomaticEnded(made_at=None, failure=made))
+            self._tell(AutomaticEnded(made_at=None, failure=made))
 
     def _postpone(self, row: RecordAudit) -> None:
         self.postponed.append(row)

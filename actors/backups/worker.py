@@ -11,6 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Final, NamedTuple
 
+from actors.address import ActorError
 from actors.backups.meter import Abandoned, Meter
 from remindi.backups import JobKind
 
@@ -94,7 +95,10 @@ class Worker:
                 then = job.work()
             except Abandoned:
                 log.info("a job was given up: the service stops", extra={"job": job.kind})
-            except BaseException:
+            except BaseException as error:
+                if self._stopped and isinstance(error, ActorError):
+                    log.info("a job was given up: the service stops", extra={"job": job.kind})
+                    continue
                 log.critical("a job broke", exc_info=True, extra={"job": job.kind})
                 if job.kind == "restore":
                     self._broken("a restore broke")
