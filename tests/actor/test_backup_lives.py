@@ -182,14 +182,17 @@ def test_a_writer_that_dies_during_a_backup_costs_that_backup_only(
 
     monkeypatch.setattr(Candidates, "copied", copied)
     asking = Asking(lambda: vault.ask(CreateBackup(caller=ADMIN)))
-    waiting = Asking(lambda: vault.ask(CreateBackup(caller=ADMIN)))
     assert entered.wait(BOUND)
+    waiting = Asking(lambda: vault.ask(CreateBackup(caller=ADMIN)))
+    worker = vault.keepers._worker
+    assert worker is not None
+    eventually(lambda: worker._jobs.qsize() == 1)
     house.kill(vault.keepers.writer)
     house.revive()
     for asked in (asking, waiting):
         asked.end()
         assert isinstance(asked.error, Unavailable)
-    assert vault.board.backups.job is None or vault.board.backups.job.kind == "reconcile"
+    eventually(lambda: (job := vault.board.backups.job) is None or job.kind == "reconcile")
     vault.create()
     assert not [name for name in vault.files() if name.startswith(".tmp-")]
 
