@@ -5,6 +5,7 @@ that no trigger, view or virtual table of a stranger is ever run.
 """
 
 import os
+import re
 import secrets
 import struct
 from collections.abc import Iterator
@@ -25,6 +26,7 @@ from actors.store.migrations import LEDGER, known_migrations, migrate
 PAGE_SIZE: Final = 4_096
 _MAGIC: Final = b"SQLite format 3\x00"
 _HEADER_BYTES: Final = 100
+_CHECK: Final = re.compile(r"\bCHECK \(")
 _LEDGER_ROWS: Final = 1_000
 """More migrations than anybody will ever have; a stranger's ledger may hold any number."""
 _SCHEMA_ROWS: Final = 1_000
@@ -116,7 +118,7 @@ def verify(path: Path, owner: str, *, scratch: Path, now: int, progress: Progres
     progress(0, size)
     with _immutable(path) as connection:
         version = check_schema(connection)
-        _check_content(connection, owner)
+        _check_content(connection, owner, version)
         counts = count(connection)
     if version < len(known_migrations()):
         _drill(path, owner, scratch, now)
@@ -134,8 +136,7 @@ def verify_live(path: Path, owner: str) -> Counts:
     connection = open_reader(path)
     try:
         with _judged(), snapshot(connection):
-            check_schema(connection)
-            _check_content(connection, owner)
+            _check_content(connection, owner, check_schema(connection))
             return count(connection)
     finally:
         connection.close(True)
@@ -155,8 +156,7 @@ def _drill(path: Path, owner: str, scratch: Path, now: int) -> None:
         finally:
             connection.close(True)
         with _immutable(copy) as connection:
-            check_schema(connection)
-            _check_content(connection, owner)
+            _check_content(connection, owner, check_schema(connection))
     finally:
         for leftover in (copy, Path(f"{copy}-journal"), Path(f"{copy}-wal"), Path(f"{copy}-shm")):
             with suppress(FileNotFoundError):
@@ -273,13 +273,38 @@ def _ledger(connection: apsw.Connection) -> list[tuple[int, str, str]]:
     return [(row[0], row[1], row[2]) for row in rows][::-1]
 
 
-def _check_content(connection: apsw.Connection, owner: str) -> None:
+def _check_content(connection: apsw.Connection, owner: str, version: int) -> None:
     if first_row(connection, "PRAGMA integrity_check(1)") != ("ok",):
         raise Invalid("it is damaged: SQLite's integrity check found errors")
     if first_row(connection, "PRAGMA foreign_key_check") is not None:
         raise Invalid("it holds rows that refer to nothing")
     for meaning in broken_invariants(connection, owner)[:1]:
         raise Invalid(meaning)
+    # NOTE: SQLite forgets CHECK constraints of a file that is open for reading only, its own check too.
+    for table, constraints in _constraints(version):
+        broken = " OR ".join(f"NOT ({constraint})" for constraint in constraints)
+        if first_row(connection, f"SELECT 1 FROM {table} WHERE {broken} LIMIT 1") is not None:
+            raise Invalid(f"it holds a row that breaks a rule of the table {table}")
+
+
+@cache
+def _constraints(version: int) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """The CHECK constraints of each table of a schema of ours."""
+    schema = _schema_after(version)
+    tables = ((name, sql) for kind, name, _, sql in schema if kind == "table" and sql is not None)
+    found = ((name, tuple(_checks_in(sql))) for name, sql in tables)
+    return tuple(sorted((name, constraints) for name, constraints in found if constraints))
+
+
+def _checks_in(sql: str) -> Iterator[str]:
+    """The conditions behind each CHECK of a declaration of ours, which hold no parenthesis in a text."""
+    for begin in _CHECK.finditer(sql):
+        depth = 1
+        for place in range(begin.end(), len(sql)):
+            depth += {"(": 1, ")": -1}.get(sql[place], 0)
+            if depth == 0:
+                yield sql[begin.end() : place]
+                break
 
 
 def broken_invariants(connection: apsw.Connection, owner: str) -> tuple[str, ...]:
