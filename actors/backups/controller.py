@@ -109,14 +109,23 @@ class BackupController(Actor):
         self._born_at: int | None = None
         self._newest_at: int | None = None
         self._failure: AutomaticFailure | None = None
+        self._begun = False
         self._making = False
         self._ticks = 0
         self._alarm: Alarm | None = None
 
     def on_start(self) -> None:
-        """Bring records and files together, then begin to keep time (pykka's hook)."""
-        self._worker.submit("reconcile", self._begin, nothing)
+        """Begin to keep time (pykka's hook)."""
         self._tick_in(EXTEND_SECONDS)
+
+    def handled(self) -> None:
+        """Bring records and files together once, when something has come: the address leads here then.
+
+        Before that, what the job tells this actor would be lost.
+        """
+        if not self._begun:
+            self._begun = True
+            self._worker.submit("reconcile", self._begin, nothing)
 
     def on_stop(self) -> None:
         """Give up what is under way (pykka's hook)."""
