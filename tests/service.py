@@ -355,6 +355,8 @@ class Service:
         process.kill()
         process.wait()
         self._process = None
+        # Half a line is what a kill may leave of the log; the next start would go on in it.
+        os.truncate(self._stdout, self._stdout.read_bytes().rfind(b"\n") + 1)
 
     def restart(self) -> int:
         """Stop the process, start it again and return the exit code of the first one."""

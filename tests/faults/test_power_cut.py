@@ -95,7 +95,8 @@ def meanwhile(service: Service, act: Callable[[Browser], None]) -> threading.Thr
 
     def run() -> None:
         try:
-            with Browser(service).sign_in() as browser:
+            with Browser(service) as browser:
+                browser.sign_in()
                 act(browser)
         except (*LOST, AssertionError):
             return
