@@ -45,7 +45,9 @@ CONFIRMATION: Final = "RESTORE REMINDI"
 class RestoreConfirmation(Arguments):
     """Body of ``POST /backups/{id}/restore``."""
 
-    confirmation: Annotated[str, Field(description=f"Exactly {CONFIRMATION}.")]
+    confirmation: Annotated[
+        str, Field(description=f"Exactly {CONFIRMATION}.", json_schema_extra={"const": CONFIRMATION})
+    ]
 
 
 class Nothing(Arguments):
